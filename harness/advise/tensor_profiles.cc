@@ -32,18 +32,18 @@ double bytes_factor(const Spec& compressor, const TraceTensor& tensor, const Tra
 
 ProfiledBucket scaled_bucket(ProfiledBucket bucket, double factor, double bytes_factor) {
   for (double* time : {&bucket.compress, &bucket.decode, &bucket.decode_message}) *time *= factor;
-  for (ProfiledExchange& exchange : bucket.exchanges) {
+  for (ExchangeWork& exchange : bucket.exchanges) {
     for (double& bytes : exchange.bytes) bytes *= bytes_factor;
     exchange.k *= factor;
     exchange.copies *= factor;
-    for (ProfiledUnit& unit : exchange.units)
+    for (UnitWork& unit : exchange.units)
       for (double* figure : {&unit.elements, &unit.push, &unit.pull, &unit.decode, &unit.compress})
         *figure *= factor;
   }
   return bucket;
 }
 
-void add_exchange(const ProfiledExchange& more, ProfiledExchange& sum) {
+void add_exchange(const ExchangeWork& more, ExchangeWork& sum) {
   sum.bytes.resize(std::max(sum.bytes.size(), more.bytes.size()));
   for (std::size_t rank = 0; rank < more.bytes.size(); ++rank) sum.bytes[rank] += more.bytes[rank];
   sum.k += more.k;
@@ -59,11 +59,11 @@ void add_bucket(const ProfiledBucket& more, ProfiledBucket& sum) {
   sum.decode += more.decode;
   sum.decode_message += more.decode_message;
   std::vector<bool> taken(sum.exchanges.size(), false);
-  for (const ProfiledExchange& exchange : more.exchanges) {
+  for (const ExchangeWork& exchange : more.exchanges) {
     std::size_t i = 0;
-    while (i < taken.size() && (taken[i] || sum.exchanges[i].exchange != exchange.exchange)) ++i;
+    while (i < taken.size() && (taken[i] || sum.exchanges[i].operation != exchange.operation)) ++i;
     if (i == taken.size()) {
-      sum.exchanges.push_back({.exchange = exchange.exchange, .bytes = {}});
+      sum.exchanges.push_back({.operation = exchange.operation});
       taken.push_back(false);
     }
     taken[i] = true;
@@ -75,8 +75,7 @@ void add_bucket(const ProfiledBucket& more, ProfiledBucket& sum) {
 CodecProfile with_payload(CodecProfile profile) {
   profile.payload_bytes = 0;
   for (const ProfiledBucket& bucket : profile.buckets)
-    for (const ProfiledExchange& exchange : bucket.exchanges)
-      profile.payload_bytes += exchange.mean(1);
+    for (const ExchangeWork& exchange : bucket.exchanges) profile.payload_bytes += exchange.mean(1);
   return profile;
 }
 

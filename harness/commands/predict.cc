@@ -31,6 +31,7 @@
 #include "harness/predict/output.h"
 #include "harness/predict/predictor.h"
 #include "reports/record/reader.h"
+#include "workloads/collectives/collectives.h"
 
 namespace thinpipe {
 namespace {

@@ -48,9 +48,9 @@ ChakraExport chakra_export_of(const CodecProfile& profile, const SweepOptions& o
     exported.tensors = bucket.tensors;
     exported.encode = bucket.compress;
     exported.decode = bucket.decode + static_cast<double>(ranks) * bucket.decode_message;
-    for (const ProfiledExchange& exchange : bucket.exchanges) {
+    for (const ExchangeWork& exchange : bucket.exchanges) {
       exported.encode += exchange.copies;  // the exchange waits for the copies to the host
-      exported.exchanges.push_back({.collective = exchange.exchange == Exchange::kAllReduce
+      exported.exchanges.push_back({.collective = exchange.operation == Exchange::kAllReduce
                                                       ? ChakraCollective::kAllReduce
                                                       : ChakraCollective::kAllGather,
                                     .bytes = exchange.bytes});

@@ -54,11 +54,11 @@ Value named(const std::array<Value, count>& values, const JsonField& field) {
   field.fail(fmt::format("expected one of {}, found {}", known, describe_json(field.value())));
 }
 
-json exchange_json(const ProfiledExchange& exchange) {
-  json one = {{"exchange", name_of(exchange.exchange)}, {"bytes", exchange.bytes}};
+json exchange_json(const ExchangeWork& exchange) {
+  json one = {{"exchange", name_of(exchange.operation)}, {"bytes", exchange.bytes}};
   if (exchange.k > 0) one["k"] = exchange.k;
   if (exchange.copies > 0) one["copies"] = exchange.copies;
-  for (const ProfiledUnit& unit : exchange.units)
+  for (const UnitWork& unit : exchange.units)
     one["units"].push_back({unit.elements, unit.push, unit.pull, unit.decode, unit.compress});
   return one;
 }
@@ -81,11 +81,11 @@ std::array<double, count> numbers_of(const JsonField& field) {
   return numbers;
 }
 
-ProfiledExchange exchange_from(const JsonField& field) {
-  ProfiledExchange exchange{.exchange = named(kBasisExchanges, field.at("exchange")),
-                            .bytes = {},
-                            .k = field.has("k") ? count_at(field, "k") : 0,
-                            .copies = field.has("copies") ? seconds_at(field, "copies") : 0};
+ExchangeWork exchange_from(const JsonField& field) {
+  ExchangeWork exchange{.operation = named(kBasisExchanges, field.at("exchange")),
+                        .bytes = {},
+                        .k = field.has("k") ? count_at(field, "k") : 0,
+                        .copies = field.has("copies") ? seconds_at(field, "copies") : 0};
   const JsonField bytes = field.at("bytes");
   if (bytes.size() == 0) bytes.fail("expected the bytes of at least one rank");
   for (std::size_t i = 0; i < bytes.size(); ++i)
@@ -194,7 +194,7 @@ json basis_json(const CodecProfile& codec, const PredictionInput& input) {
   json buckets = json::array();
   for (const ProfiledBucket& bucket : codec.buckets) {
     json exchanges = json::array();
-    for (const ProfiledExchange& one : bucket.exchanges) exchanges.push_back(exchange_json(one));
+    for (const ExchangeWork& one : bucket.exchanges) exchanges.push_back(exchange_json(one));
     buckets.push_back({{"ready", ready_time(bucket, input.times)},
                        {"compress", bucket.compress},
                        {"decode", bucket.decode},

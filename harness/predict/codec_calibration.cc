@@ -39,7 +39,7 @@ class EchoServers {
   void answer_all(std::uint64_t step, bool counts);
 
   /// Returns the profile by unit, of the steps that counted.
-  std::vector<ProfiledUnit> profile() const;
+  std::vector<UnitWork> profile() const;
 
  private:
   struct Unit {
@@ -48,7 +48,7 @@ class EchoServers {
     std::vector<float> mean, estimate;  // `estimate` where the answers are changes of it
     std::vector<std::byte> place;
     std::size_t size = 0;
-    ProfiledUnit sums;
+    UnitWork sums;
     double steps = 0;
 
     Compressor& answering() const { return pull ? *pull : *push; }
@@ -167,8 +167,8 @@ void EchoServers::answer_all(std::uint64_t step, bool counts) {
   }
 }
 
-std::vector<ProfiledUnit> EchoServers::profile() const {
-  std::vector<ProfiledUnit> units;
+std::vector<UnitWork> EchoServers::profile() const {
+  std::vector<UnitWork> units;
   for (const Unit& unit : units_) {
     const double steps = std::max(1.0, unit.steps);
     units.push_back({.elements = static_cast<double>(unit.mean.size()),
@@ -297,12 +297,12 @@ double typical_pass(const std::vector<double>& values, bool passed) {
 struct BucketSamples {
   std::vector<double> compress, between;    // `between` exchanges, by the thread that exchanges
   std::vector<double> decode, decode_many;  // of kFew and of kMany gathered messages
-  std::vector<ProfiledExchange> exchanges;  // sums over steps
+  std::vector<ExchangeWork> exchanges;      // sums over steps
 
   void add(const std::vector<EchoCollective::Made>& made, std::size_t rank, std::size_t ranks) {
     if (exchanges.size() < made.size()) exchanges.resize(made.size());
     for (std::size_t i = 0; i < made.size(); ++i) {
-      exchanges[i].exchange = made[i].exchange;
+      exchanges[i].operation = made[i].exchange;
       exchanges[i].bytes.resize(ranks);
       exchanges[i].bytes[rank] += made[i].bytes;
       exchanges[i].k += made[i].k / static_cast<double>(ranks);
@@ -361,10 +361,9 @@ void step_all(std::vector<std::unique_ptr<Worker>>& workers, std::uint64_t index
   for (const auto& worker : workers) worker->rethrow();
 }
 
-bool gathers(const std::vector<ProfiledExchange>& exchanges) {
-  return std::any_of(exchanges.begin(), exchanges.end(), [](const ProfiledExchange& one) {
-    return one.exchange == Exchange::kAllGather;
-  });
+bool gathers(const std::vector<ExchangeWork>& exchanges) {
+  return std::any_of(exchanges.begin(), exchanges.end(),
+                     [](const ExchangeWork& one) { return one.operation == Exchange::kAllGather; });
 }
 
 // @param passed  the samples are wall-clock times, not CPU times
@@ -372,7 +371,7 @@ ProfiledBucket bucket_of(const BucketSamples& samples, double steps, bool passed
   ProfiledBucket bucket;
   bucket.compress = typical_pass(samples.compress, passed);
   bucket.exchanges = samples.exchanges;
-  for (ProfiledExchange& one : bucket.exchanges) {
+  for (ExchangeWork& one : bucket.exchanges) {
     for (double& bytes : one.bytes) bytes /= steps;
     one.k /= steps;
   }
@@ -397,12 +396,12 @@ ProfiledBucket bucket_of(const BucketSamples& samples, double steps, bool passed
 }
 
 // Adds units, or slices of them, to the buckets in which they are pushed.
-void share_out(const std::vector<ProfiledUnit>& units, const std::vector<ReplayUnit>& pushed,
+void share_out(const std::vector<UnitWork>& units, const std::vector<ReplayUnit>& pushed,
                CodecProfile& profile) {
   for (ProfiledBucket& bucket : profile.buckets)
-    bucket.exchanges = {{.exchange = Exchange::kPushPull, .bytes = {0}}};
+    bucket.exchanges = {{.operation = Exchange::kPushPull, .bytes = {0}}};
   for (std::size_t i = 0; i < units.size(); ++i) {
-    ProfiledExchange& exchange = profile.buckets.at(pushed[i].bucket).exchanges.front();
+    ExchangeWork& exchange = profile.buckets.at(pushed[i].bucket).exchanges.front();
     exchange.bytes[0] += units[i].push;
     exchange.units.push_back(units[i]);
   }

@@ -99,12 +99,6 @@ double memory_rate_of(const std::string& device) {
 
 }  // namespace
 
-double ProfiledExchange::mean(int ranks) const {
-  const auto known = std::min<std::ptrdiff_t>(std::ssize(bytes), std::max(1, ranks));
-  if (known == 0) return 0;
-  return std::accumulate(bytes.begin(), bytes.begin() + known, 0.0) / static_cast<double>(known);
-}
-
 bool has_codec(const Records& records, const CompressorRules& compressor,
                const std::string& device) {
   return samples_of(records, compressor.to_string(), device).ranks > 0;
@@ -152,7 +146,7 @@ CodecProfile recorded_codec(const Records& records, const Trace& trace,
     // single round, that copy is part of decoding.
     const double waited = rounds > 1 ? down + up : down;
     for (int round = 0; round < rounds; ++round)
-      bucket.exchanges.push_back({.exchange = Exchange::kAllReduce,
+      bucket.exchanges.push_back({.operation = Exchange::kAllReduce,
                                   .bytes = {profile.payload_bytes / rounds},
                                   .copies = waited / rounds});
   } else {
@@ -162,7 +156,7 @@ CodecProfile recorded_codec(const Records& records, const Trace& trace,
     // Later chunks come down while the first is sent.
     const double first_chunk =
         std::min(1.0, static_cast<double>(kDownloadPiece) / std::max(1.0, profile.payload_bytes));
-    bucket.exchanges.push_back({.exchange = Exchange::kAllGather,
+    bucket.exchanges.push_back({.operation = Exchange::kAllGather,
                                 .bytes = {table + profile.payload_bytes},
                                 .copies = first_chunk * down});
   }
@@ -187,9 +181,9 @@ CodecProfile at_memory_pace(CodecProfile profile, const Trace& trace, const Comp
     bucket.compress = device.memory_rate > 0 ? bytes / device.memory_rate : 0;
     bucket.decode = bucket.compress;
     bucket.decode_message = 0;
-    for (ProfiledExchange& exchange : bucket.exchanges) {
+    for (ExchangeWork& exchange : bucket.exchanges) {
       exchange.copies = 0;
-      for (ProfiledUnit& unit : exchange.units) unit.decode = unit.compress = 0;
+      for (UnitWork& unit : exchange.units) unit.decode = unit.compress = 0;
     }
   }
   profile.hold = 0;

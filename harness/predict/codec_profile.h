@@ -9,33 +9,11 @@
 
 #include "harness/machine/machine.h"
 #include "reports/record/record.h"
-#include "workloads/collectives/collectives.h"
+#include "workloads/predict/exchange_work.h"
 #include "workloads/replay/bucketing.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
-
-/// A unit's exchange with parameter servers: means over ranks and steps.
-struct ProfiledUnit {
-  double elements = 0;
-  double push = 0, pull = 0;  ///< bytes of a payload
-  double decode = 0;          ///< s of one core of a server for each worker's payload
-  double compress = 0;        ///< s of one core of a server for the answer
-};
-
-/// One operation of a collective that a step calls (workloads/collectives/collective.h).
-struct ProfiledExchange {
-  Exchange exchange = Exchange::kAllReduce;
-  /// By rank, means over steps, with the framing of payloads. Further ranks repeat these.
-  std::vector<double> bytes;
-  double k = 0;  ///< of a sparse all-reduce: target number of elements
-  /// Seconds of copies between a device and the host, and of codec work between several exchanges
-  /// of a bucket, that overlap no other work: the exchange, or the work after it, waits for them.
-  double copies = 0;
-  std::vector<ProfiledUnit> units = {};  ///< of a push and pull
-
-  double mean(int ranks) const;  ///< over the first `ranks` ranks
-};
 
 /// Tensors that are exchanged together.
 struct ProfiledBucket {
@@ -44,7 +22,7 @@ struct ProfiledBucket {
   double compress = 0;
   double decode = 0;          ///< s of decoding that does not depend on the number of ranks
   double decode_message = 0;  ///< s of decoding each rank's message
-  std::vector<ProfiledExchange> exchanges;  ///< in order
+  std::vector<ExchangeWork> exchanges;  ///< in order
 };
 
 struct CodecProfile {

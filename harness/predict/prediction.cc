@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "workloads/collectives/collectives.h"
 #include "workloads/collectives/push_pull_options.h"
 #include "workloads/collectives/sparse_pairs.h"
 #include "workloads/collectives/traffic.h"
@@ -17,9 +18,9 @@ namespace {
 // Bytes of the length that precedes an all-gathered message.
 constexpr double kLengthBytes = 8;
 
-ExchangeCost ring_cost(const ProfiledExchange& exchange, int ranks, const LinkFigures& link) {
+ExchangeCost ring_cost(const ExchangeWork& exchange, int ranks, const LinkFigures& link) {
   const double bytes = exchange.mean(ranks);
-  if (exchange.exchange == Exchange::kAllReduce)
+  if (exchange.operation == Exchange::kAllReduce)
     return {ring_all_reduce_time(ranks, bytes, link), 2.0 * (ranks - 1) / ranks * bytes};
   const double carried = (ranks - 1) * (bytes + kLengthBytes);
   if (static_cast<std::size_t>(ranks) > exchange.bytes.size())
@@ -42,7 +43,7 @@ double busiest(const Traffic& traffic) {
   return static_cast<double>(std::max(traffic.sent.bytes, traffic.received.bytes));
 }
 
-std::vector<std::size_t> sizes_of(const ProfiledExchange& exchange, int ranks) {
+std::vector<std::size_t> sizes_of(const ExchangeWork& exchange, int ranks) {
   std::vector<std::size_t> sizes;
   for (int rank = 0; rank < ranks; ++rank)
     sizes.push_back(static_cast<std::size_t>(
@@ -50,15 +51,15 @@ std::vector<std::size_t> sizes_of(const ProfiledExchange& exchange, int ranks) {
   return sizes;
 }
 
-std::size_t elements_of(const ProfiledExchange& exchange, int ranks) {
+std::size_t elements_of(const ExchangeWork& exchange, int ranks) {
   return static_cast<std::size_t>(std::llround(exchange.mean(ranks) / sizeof(float)));
 }
 
-ExchangeCost traffic_cost(const Spec& collective, const ProfiledExchange& exchange, int ranks,
+ExchangeCost traffic_cost(const Spec& collective, const ExchangeWork& exchange, int ranks,
                           const LinkFigures& link) {
   int steps = 0;
   ExchangeCost cost;
-  if (exchange.exchange == Exchange::kAllReduce) {
+  if (exchange.operation == Exchange::kAllReduce) {
     steps = all_reduce_steps(collective, ranks);
     for (const int rank : telling_ranks(ranks))
       cost.bytes = std::max(
@@ -74,7 +75,7 @@ ExchangeCost traffic_cost(const Spec& collective, const ProfiledExchange& exchan
   return cost;
 }
 
-SparseSizes sparse_sizes(const ProfiledExchange& exchange, int ranks) {
+SparseSizes sparse_sizes(const ExchangeWork& exchange, int ranks) {
   const double own = exchange.mean(ranks) / sizeof(SparsePair);
   return {.own = static_cast<std::size_t>(std::llround(own)),
           .k = static_cast<std::size_t>(std::llround(exchange.k)),
@@ -128,12 +129,12 @@ ExchangeCost served_cost(const std::vector<FlowUnit>& units, int workers,
 
 // Returns the cost of a two-shot exchange, in which each unit has as many equal slices as there are
 // ranks. With many ranks, the limit is one direction of a rank's link, or its CPU.
-ExchangeCost two_shot_cost(const ProfiledExchange& exchange, const ExchangeAmong& among,
+ExchangeCost two_shot_cost(const ExchangeWork& exchange, const ExchangeAmong& among,
                            ExchangeTimes& times) {
   if (among.ranks < 2) return {};
   const double n = among.ranks;
   double bytes = 0, work = 0;
-  for (const ProfiledUnit& unit : exchange.units) {
+  for (const UnitWork& unit : exchange.units) {
     bytes += (n - 1) * (unit.push + unit.pull) / n + 2 * (n - 1) * kUnitHeadBytes;
     work += among.slower * (unit.decode + unit.compress / n);
   }
@@ -142,7 +143,7 @@ ExchangeCost two_shot_cost(const ProfiledExchange& exchange, const ExchangeAmong
   const std::size_t count = exchange.units.size() * static_cast<std::size_t>(among.ranks);
   if (!ExchangeTimes::follows(count, among.ranks)) return busiest_rank;
   std::vector<FlowUnit> slices;
-  for (const ProfiledUnit& unit : exchange.units)
+  for (const UnitWork& unit : exchange.units)
     for (int rank = 0; rank < among.ranks; ++rank)
       slices.push_back({.server = rank,
                         .push = unit.push / n,
@@ -153,17 +154,17 @@ ExchangeCost two_shot_cost(const ProfiledExchange& exchange, const ExchangeAmong
   return time ? cost_of(*time) : busiest_rank;
 }
 
-ExchangeCost push_pull_cost(const Spec& collective, const ProfiledExchange& exchange,
+ExchangeCost push_pull_cost(const Spec& collective, const ExchangeWork& exchange,
                             const ExchangeAmong& among, ExchangeTimes& times) {
   const PushPullOptions options = push_pull_options(collective, among.ranks);
   if (options.colocated) return two_shot_cost(exchange, among, times);
   std::vector<std::size_t> elements;
-  for (const ProfiledUnit& unit : exchange.units)
+  for (const UnitWork& unit : exchange.units)
     elements.push_back(static_cast<std::size_t>(unit.elements));
   const std::vector<int> server_of = partition_units(elements, options.servers, options.partition);
   std::vector<FlowUnit> units;
   for (std::size_t i = 0; i < exchange.units.size(); ++i) {
-    const ProfiledUnit& unit = exchange.units[i];
+    const UnitWork& unit = exchange.units[i];
     units.push_back({.server = server_of[i],
                      .push = unit.push,
                      .pull = unit.pull,
@@ -189,21 +190,21 @@ double crowding(int ranks, int threads, double cores) {
   return cores <= 0 ? 1 : std::max(1.0, ranks * threads / cores);
 }
 
-std::optional<ExchangeCost> exchange_cost(const Spec& collective, const ProfiledExchange& exchange,
+std::optional<ExchangeCost> exchange_cost(const Spec& collective, const ExchangeWork& exchange,
                                           const ExchangeAmong& among, ExchangeTimes& times) {
   const auto& [ranks, link, servers, slower] = among;
-  if (exchange.exchange == Exchange::kPushPull) {
+  if (exchange.operation == Exchange::kPushPull) {
     return push_pull_cost(collective, exchange, among, times);
   }
   if (ranks < 2 || exchange.bytes.empty()) return ExchangeCost{};
   if (collective.name == "ring") return ring_cost(exchange, ranks, link);
   try {
-    if (exchange.exchange == Exchange::kSparseAllReduce) {
+    if (exchange.operation == Exchange::kSparseAllReduce) {
       const SparseSizes sizes = sparse_sizes(exchange, ranks);
       const auto time = times.sparse_all_reduce(collective, sizes, ranks, link);
       return time ? cost_of(*time) : sparse_traffic_cost(collective, sizes, among);
     }
-    const auto time = exchange.exchange == Exchange::kAllReduce
+    const auto time = exchange.operation == Exchange::kAllReduce
                           ? times.all_reduce(collective, elements_of(exchange, ranks), ranks, link)
                           : times.all_gather(collective, sizes_of(exchange, ranks), link);
     return time ? cost_of(*time) : traffic_cost(collective, exchange, ranks, link);
@@ -238,13 +239,13 @@ std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInp
     work.ready = ready_time(bucket, input.times);
     work.compress = slower * bucket.compress;
     work.decode = slower * (bucket.decode + input.ranks * bucket.decode_message);
-    for (const ProfiledExchange& exchange : bucket.exchanges) {
+    for (const ExchangeWork& exchange : bucket.exchanges) {
       auto cost = exchange_cost(input.collective, exchange, among, times);
       if (!cost) return std::nullopt;
       cost->seconds += slower * exchange.copies;
       work.exchange += cost->seconds;
       // Servers answer one bucket while the next is pushed (workloads/replay/overlapped_step.cc).
-      if (exchange.exchange == Exchange::kPushPull)
+      if (exchange.operation == Exchange::kPushPull)
         work.latency = std::min(work.exchange, kPushPullSteps * link.alpha);
       incast = incast || (input.queue > 0 && cost->waiting > input.queue);
       link.credit = credit_after(*cost, link, input.link.credit);

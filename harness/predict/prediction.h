@@ -34,7 +34,7 @@ struct ExchangeAmong {
 /// the steps and the bytes of the busiest rank (workloads/collectives/traffic.h): steps * alpha +
 /// bytes * beta less the credit. Returns nothing where the collective lacks the operation or its
 /// traffic is unknown.
-std::optional<ExchangeCost> exchange_cost(const Spec& collective, const ProfiledExchange& exchange,
+std::optional<ExchangeCost> exchange_cost(const Spec& collective, const ExchangeWork& exchange,
                                           const ExchangeAmong& among, ExchangeTimes& times);
 
 /// Returns true if exchange_cost() has a model of the collective.

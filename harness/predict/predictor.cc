@@ -15,6 +15,7 @@
 #include "harness/predict/codec_calibration.h"
 #include "netem/topology/flows.h"
 #include "netem/topology/time_scale.h"
+#include "workloads/collectives/collectives.h"
 #include "workloads/collectives/push_pull_options.h"
 #include "workloads/replay/gradients.h"
 

@@ -19,9 +19,8 @@ constexpr double SimulatedRankStep::*kFields[] = {
     &SimulatedRankStep::sent_messages};
 
 // The fields of a unit, likewise.
-constexpr double SimulatedUnit::*kUnitFields[] = {&SimulatedUnit::elements, &SimulatedUnit::push,
-                                                  &SimulatedUnit::pull, &SimulatedUnit::decode,
-                                                  &SimulatedUnit::compress};
+constexpr double UnitWork::*kUnitFields[] = {&UnitWork::elements, &UnitWork::push, &UnitWork::pull,
+                                             &UnitWork::decode, &UnitWork::compress};
 
 template <class Object, std::size_t kCount>
 json values_of(const Object& object, double Object::*const (&fields)[kCount]) {
@@ -37,23 +36,21 @@ Object object_of(const json& values, double Object::*const (&fields)[kCount]) {
   return object;
 }
 
-json exchange_json(const SimulatedExchange& exchange) {
+json work_json(const ExchangeWork& exchange) {
   json units = json::array();
-  for (const SimulatedUnit& unit : exchange.units) units.push_back(values_of(unit, kUnitFields));
+  for (const UnitWork& unit : exchange.units) units.push_back(values_of(unit, kUnitFields));
   return {{"operation", static_cast<int>(exchange.operation)},
           {"bytes", exchange.bytes},
           {"k", exchange.k},
-          {"dimension", exchange.dimension},
           {"copies", exchange.copies},
           {"units", std::move(units)}};
 }
 
-SimulatedExchange parse_exchange(const json& exchange) {
-  SimulatedExchange one{.operation = static_cast<Exchange>(exchange.at("operation").get<int>()),
-                        .bytes = exchange.at("bytes"),
-                        .k = exchange.at("k"),
-                        .dimension = exchange.at("dimension"),
-                        .copies = exchange.at("copies")};
+ExchangeWork parse_work(const json& exchange) {
+  ExchangeWork one{.operation = static_cast<Exchange>(exchange.at("operation").get<int>()),
+                   .bytes = exchange.at("bytes"),
+                   .k = exchange.at("k"),
+                   .copies = exchange.at("copies")};
   for (const auto& unit : exchange.at("units")) one.units.push_back(object_of(unit, kUnitFields));
   return one;
 }
@@ -64,10 +61,11 @@ json job_json(const SimulationJob& job) {
   json buckets = json::array();
   for (const SimulatedBucket& bucket : job.work.buckets) {
     json exchanges = json::array();
-    for (const SimulatedExchange& one : bucket.exchanges) exchanges.push_back(exchange_json(one));
+    for (const ExchangeWork& one : bucket.exchanges) exchanges.push_back(work_json(one));
     buckets.push_back({{"ready", bucket.ready},
                        {"compress", bucket.compress},
                        {"decode", bucket.decode},
+                       {"dimension", bucket.dimension},
                        {"exchanges", std::move(exchanges)}});
   }
   return {{"topology", job.topology},
@@ -96,8 +94,9 @@ SimulationJob parse_job(const json& json) {
     one.ready = bucket.at("ready");
     one.compress = bucket.at("compress");
     one.decode = bucket.at("decode");
+    one.dimension = bucket.at("dimension");
     for (const auto& exchange : bucket.at("exchanges"))
-      one.exchanges.push_back(parse_exchange(exchange));
+      one.exchanges.push_back(parse_work(exchange));
   }
   job.work.steps = json.at("steps").get<std::vector<std::vector<double>>>();
   job.work.stalls = json.at("stalls").get<std::vector<std::vector<double>>>();

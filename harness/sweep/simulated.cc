@@ -36,32 +36,16 @@ using nlohmann::json;
 // With more ranks, the times of all ranks in all steps would be most of a record.
 constexpr int kMaxRanksListed = 64;
 
-SimulatedExchange exchange_of(const ProfiledExchange& profiled, double dimension, double slower) {
-  SimulatedExchange one{.operation = profiled.exchange,
-                        .bytes = profiled.bytes,
-                        .k = profiled.k,
-                        .dimension = dimension,
-                        .copies = slower * profiled.copies};
-  for (const ProfiledUnit& unit : profiled.units)
-    one.units.push_back({.elements = unit.elements,
-                         .push = unit.push,
-                         .pull = unit.pull,
-                         .decode = slower * unit.decode,
-                         .compress = slower * unit.compress});
-  return one;
-}
-
 // @param slower  factor on codec times
 SimulatedBucket bucket_of(const ProfiledBucket& bucket, const ComputeTimes& times,
                           const Trace& trace, int ranks, double slower) {
   SimulatedBucket one{.ready = ready_time(bucket, times),
                       .compress = slower * bucket.compress,
                       .decode = slower * (bucket.decode + ranks * bucket.decode_message)};
-  double dimension = 0;
   for (const std::size_t tensor : bucket.tensors)
-    dimension += static_cast<double>(trace.tensors().at(tensor).elements);
-  for (const ProfiledExchange& exchange : bucket.exchanges)
-    one.exchanges.push_back(exchange_of(exchange, dimension, slower));
+    one.dimension += static_cast<double>(trace.tensors().at(tensor).elements);
+  for (const ExchangeWork& exchange : bucket.exchanges)
+    one.exchanges.push_back(exchange.slowed(slower));
   return one;
 }
 
@@ -99,28 +83,27 @@ void spread_over_period(const CodecProfile& codec, double slower, WorkerStep& st
 std::size_t summed_bytes(const CodecProfile& codec, int ranks) {
   double bytes = 0;
   for (const ProfiledBucket& bucket : codec.buckets)
-    for (const ProfiledExchange& one : bucket.exchanges)
-      if (one.exchange == Exchange::kAllReduce) bytes += one.mean(ranks);
+    for (const ExchangeWork& one : bucket.exchanges)
+      if (one.operation == Exchange::kAllReduce) bytes += one.mean(ranks);
   return static_cast<std::size_t>(bytes);
 }
 
-std::vector<ProfiledUnit> units_of(const CodecProfile& codec) {
-  std::vector<ProfiledUnit> units;
+std::vector<UnitWork> units_of(const CodecProfile& codec) {
+  std::vector<UnitWork> units;
   for (const ProfiledBucket& bucket : codec.buckets)
-    for (const ProfiledExchange& one : bucket.exchanges)
+    for (const ExchangeWork& one : bucket.exchanges)
       units.insert(units.end(), one.units.begin(), one.units.end());
   return units;
 }
 
 // Returns the bytes that each parameter server receives and sends to one worker in a step: the mean
 // over a period, of which one step exchanges.
-std::vector<ServerStep> server_steps(const std::vector<ProfiledUnit>& units,
-                                     const SweepPoint& point, double period) {
+std::vector<ServerStep> server_steps(const std::vector<UnitWork>& units, const SweepPoint& point,
+                                     double period) {
   std::vector<ServerStep> servers(static_cast<std::size_t>(point.servers()));
   if (servers.empty()) return servers;
   std::vector<std::size_t> elements;
-  for (const ProfiledUnit& unit : units)
-    elements.push_back(static_cast<std::size_t>(unit.elements));
+  for (const UnitWork& unit : units) elements.push_back(static_cast<std::size_t>(unit.elements));
   const std::vector<int> server_of = partition_units(
       elements, point.servers(), push_pull_options(point.collective, point.ranks).partition);
   for (std::size_t i = 0; i < units.size(); ++i) {
@@ -192,10 +175,10 @@ Point simulated_point(const SweepPoint& planned, const SweepOptions& options, co
   PointSamples samples;
   samples.overlapped = planned.bucketing.overlap != Overlap::kNone;
   samples.wire.counted = false;
-  const std::vector<ProfiledUnit> units = units_of(codec);
+  const std::vector<UnitWork> units = units_of(codec);
   const double pulled =
       std::accumulate(units.begin(), units.end(), 0.0,
-                      [](double sum, const ProfiledUnit& unit) { return sum + unit.pull; });
+                      [](double sum, const UnitWork& unit) { return sum + unit.pull; });
   double messages = 0;
   for (const std::size_t index : step_of) {
     StepAnswers& step = samples.steps.emplace_back();

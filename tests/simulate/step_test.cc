@@ -126,7 +126,7 @@ TEST(SimulatedStep, SparseSumsRunOnDrawnPairs) {
   in_child([&] {
     SimulatedWork work = exchange_of("gtopk", Exchange::kSparseAllReduce, 4, {8.0 * kPairs});
     work.buckets[0].exchanges[0].k = kPairs;
-    work.buckets[0].exchanges[0].dimension = 1e6;
+    work.buckets[0].dimension = 1e6;
     const double simulated = longest(simulate(star_of(4, link), work).at(0));
     EXPECT_NEAR(simulated, model, 0.1 * model);
   });

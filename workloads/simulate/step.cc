@@ -33,7 +33,7 @@ std::size_t whole(double bytes) { return static_cast<std::size_t>(std::llround(b
 bool is_folded(int ranks) { return ranks > kMaxUnfoldedRanks; }
 
 // Returns the bytes of one rank's message in an all-gather.
-std::size_t message_bytes(const SimulatedExchange& exchange, int rank, int ranks) {
+std::size_t message_bytes(const ExchangeWork& exchange, int rank, int ranks) {
   if (exchange.bytes.empty()) return 0;
   if (is_folded(ranks)) return whole(exchange.mean(ranks));
   return whole(exchange.bytes[static_cast<std::size_t>(rank) % exchange.bytes.size()]);
@@ -47,7 +47,7 @@ class SharedArrays {
   SharedArrays(const SimulatedWork& work, std::size_t payload) {
     std::size_t summed = 0, gathered = 0;
     for (const SimulatedBucket& bucket : work.buckets)
-      for (const SimulatedExchange& one : bucket.exchanges)
+      for (const ExchangeWork& one : bucket.exchanges)
         for (int rank = 0; rank < work.ranks; ++rank) {
           if (one.operation == Exchange::kAllReduce)
             summed = std::max(summed, whole(one.mean(work.ranks)));
@@ -84,7 +84,7 @@ class SharedArrays {
 // A server's work on a unit, which only takes time.
 class TimedAggregator : public UnitAggregator {
  public:
-  TimedAggregator(const std::vector<SimulatedUnit>& units, const SharedArrays& arrays)
+  TimedAggregator(const std::vector<UnitWork>& units, const SharedArrays& arrays)
       : units_(units), arrays_(arrays) {}
 
   void add(std::size_t unit, int, std::span<const std::byte>) override {
@@ -96,7 +96,7 @@ class TimedAggregator : public UnitAggregator {
   }
 
  private:
-  const std::vector<SimulatedUnit>& units_;
+  const std::vector<UnitWork>& units_;
   const SharedArrays& arrays_;
 };
 
@@ -104,7 +104,7 @@ class TimedAggregator : public UnitAggregator {
 // slice for every rank.
 struct ServedUnits {
   PushPullLayout layout;
-  std::vector<SimulatedUnit> units;
+  std::vector<UnitWork> units;
   std::vector<std::vector<std::size_t>> of_bucket;
 
   explicit ServedUnits(const SimulatedWork& work) {
@@ -117,15 +117,11 @@ struct ServedUnits {
     std::vector<std::size_t> elements;
     for (const SimulatedBucket& bucket : work.buckets) {
       std::vector<std::size_t>& own = of_bucket.emplace_back();
-      for (const SimulatedExchange& exchange : bucket.exchanges)
-        for (const SimulatedUnit& unit : exchange.units)
+      for (const ExchangeWork& exchange : bucket.exchanges)
+        for (const UnitWork& unit : exchange.units)
           for (int slice = 0; slice < slices; ++slice) {
             own.push_back(units.size());
-            units.push_back({.elements = unit.elements / slices,
-                             .push = unit.push / slices,
-                             .pull = unit.pull / slices,
-                             .decode = unit.decode / slices,
-                             .compress = unit.compress / slices});
+            units.push_back(unit / slices);
             elements.push_back(whole(unit.elements / slices));
           }
     }
@@ -314,8 +310,8 @@ class RankProgram {
   double exchange(std::size_t bucket) {
     const double begin = simulated_now();
     if (simulation_.served != nullptr) push_and_pull(simulation_.served->of_bucket[bucket]);
-    for (const SimulatedExchange& one : work_.buckets[bucket].exchanges) {
-      if (one.operation != Exchange::kPushPull) exchange(one);
+    for (const ExchangeWork& one : work_.buckets[bucket].exchanges) {
+      if (one.operation != Exchange::kPushPull) exchange(one, work_.buckets[bucket].dimension);
       simulate_for(one.copies);
     }
     return simulated_now() - begin;
@@ -331,7 +327,7 @@ class RankProgram {
     }
   }
 
-  void exchange(const SimulatedExchange& one) {
+  void exchange(const ExchangeWork& one, double elements_of_bucket) {
     const float factor = 1.0F / static_cast<float>(work_.ranks);
     if (one.operation == Exchange::kAllReduce) {
       const std::size_t elements = whole(one.mean(work_.ranks) / sizeof(float));
@@ -341,7 +337,7 @@ class RankProgram {
       operation<AllGather>(*collective_)
           .all_gather(arrays_.message(message_bytes(one, rank_, work_.ranks)));
     } else {
-      const std::size_t dimension = std::max<std::size_t>(1, whole(one.dimension));
+      const std::size_t dimension = std::max<std::size_t>(1, whole(elements_of_bucket));
       const std::size_t count =
           std::min(dimension, whole(one.mean(work_.ranks) / sizeof(SparsePair)));
       draw_pairs(count, dimension, static_cast<std::uint64_t>(rank_), indices_, values_);
@@ -371,7 +367,7 @@ SimulatedSteps simulate(SimulatedNetwork network, const SimulatedWork& work) {
   bool needs_all = false;
   std::optional<ServedUnits> served;
   for (const SimulatedBucket& bucket : work.buckets)
-    for (const SimulatedExchange& one : bucket.exchanges) {
+    for (const ExchangeWork& one : bucket.exchanges) {
       if (std::string why = why_not_simulated(work.collective, one.operation,
                                               work.ranks + servers_of(work.collective));
           !why.empty())

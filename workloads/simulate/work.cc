@@ -1,19 +1,8 @@
 #include "workloads/simulate/work.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <iterator>
-#include <numeric>
-
 #include "workloads/collectives/collectives.h"
 
 namespace thinpipe {
-
-double SimulatedExchange::mean(int ranks) const {
-  const auto known = std::min<std::ptrdiff_t>(std::ssize(bytes), ranks);
-  if (known == 0) return 0;
-  return std::accumulate(bytes.begin(), bytes.begin() + known, 0.0) / static_cast<double>(known);
-}
 
 bool needs_contents(const Spec& collective, Exchange operation) {
   const CollectiveInfo& info = find_collective(collective.name);

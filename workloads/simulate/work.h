@@ -9,6 +9,7 @@
 
 #include "compressors/spec.h"
 #include "workloads/collectives/collective.h"
+#include "workloads/predict/exchange_work.h"
 #include "workloads/predict/pipeline.h"
 
 namespace thinpipe {
@@ -30,30 +31,12 @@ struct SimulatedNetwork {
   double message_time = 0;  ///< s of an empty message beyond the links' delays
 };
 
-/// A unit that servers average (push_pull_options.h).
-struct SimulatedUnit {
-  double elements = 0;
-  double push = 0, pull = 0;  ///< bytes of a payload
-  double decode = 0;          ///< s of a server for each worker's payload
-  double compress = 0;        ///< s of a server for the answer
-};
-
-/// One operation of a collective, on all ranks.
-struct SimulatedExchange {
-  Exchange operation = Exchange::kAllReduce;
-  std::vector<double> bytes = {};  ///< of each rank's array or message; further ranks repeat these
-  double k = 0, dimension = 0;     ///< of a sparse all-reduce
-  double copies = 0;               ///< s of copies between a device and the host
-  std::vector<SimulatedUnit> units = {};  ///< of a push and pull
-
-  double mean(int ranks) const;  ///< bytes, over the first `ranks` ranks
-};
-
 /// Tensors that are exchanged together; times of one rank in s.
 struct SimulatedBucket {
   double ready = 0;  ///< after its compute's begin, on a rank that computes SimulatedWork::compute
   double compress = 0, decode = 0;
-  std::vector<SimulatedExchange> exchanges = {};
+  double dimension = 0;  ///< elements of all tensors together
+  std::vector<ExchangeWork> exchanges = {};
 };
 
 struct SimulatedWork {

@@ -102,7 +102,7 @@ TEST(TensorProfiles, PayloadsOfMatricesAreThoseOfTheirSides) {
   const auto rows = static_cast<double>(largest->shape[0]);
   const double floats = 4 * (rows + static_cast<double>(largest->elements) / rows);
   double bytes = 0;
-  for (const ProfiledExchange& exchange :
+  for (const ExchangeWork& exchange :
        profile.buckets.at(static_cast<std::size_t>(largest - trace.tensors().begin())).exchanges)
     bytes += exchange.mean(1);
   EXPECT_NEAR(bytes / (4 * floats), 1, 1e-6);
@@ -130,7 +130,7 @@ TEST(TensorProfiles, AgreeWithACalibrationOnAllTensors) {
         const auto& its = whole.buckets[i].exchanges;
         ASSERT_EQ(mine.size(), its.size()) << compressor << " " << collective;
         for (std::size_t j = 0; j < its.size(); ++j) {
-          EXPECT_EQ(mine[j].exchange, its[j].exchange);
+          EXPECT_EQ(mine[j].operation, its[j].operation);
           // Every payload is 8 % longer or shorter at most: its header's share depends on its size.
           EXPECT_NEAR(mine[j].mean(1) / its[j].mean(1), 1, 0.08) << compressor << " " << collective;
           EXPECT_EQ(mine[j].units.size(), its[j].units.size());
@@ -142,11 +142,11 @@ TEST(TensorProfiles, AgreeWithACalibrationOnAllTensors) {
 TEST(TensorProfiles, ExchangesOfOneOperationGoTogether) {
   ProfiledBucket gathered, summed;
   gathered.tensors = {0};
-  gathered.exchanges = {{.exchange = Exchange::kAllGather, .bytes = {10, 12}}};
+  gathered.exchanges = {{.operation = Exchange::kAllGather, .bytes = {10, 12}}};
   summed.tensors = {1};
   summed.compress = 2;
-  summed.exchanges = {{.exchange = Exchange::kAllReduce, .bytes = {4}},
-                      {.exchange = Exchange::kAllReduce, .bytes = {6}}};
+  summed.exchanges = {{.operation = Exchange::kAllReduce, .bytes = {4}},
+                      {.operation = Exchange::kAllReduce, .bytes = {6}}};
   CodecProfile sums, mixed;
   sums.buckets = {summed, summed};
   mixed.buckets = {gathered, gathered};

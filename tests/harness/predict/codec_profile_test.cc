@@ -74,7 +74,7 @@ TEST(CodecRecords, TakesNoPointsWithServers) {
 TEST(CodecRecords, KnowsWhatIsExchanged) {
   const auto dense = recorded_codec(records(), trace(), parse_spec("none")).buckets.at(0).exchanges;
   ASSERT_EQ(dense.size(), 1U);
-  EXPECT_EQ(dense[0].exchange, Exchange::kAllReduce);
+  EXPECT_EQ(dense[0].operation, Exchange::kAllReduce);
   const auto shared =
       recorded_codec(records(), trace(), parse_spec("terngrad")).buckets.at(0).exchanges;
   ASSERT_EQ(shared.size(), 2U);
@@ -113,7 +113,7 @@ TEST(CodecRecords, OfAGpuHaveCopiesThatNothingHides) {
   EXPECT_EQ(of("none").exchanges.at(0).copies, 3e-4);
   EXPECT_EQ(of("3lc").exchanges.at(0).copies, 6e-4 / 4);
   ASSERT_EQ(of("powersgd").exchanges.size(), 2U);
-  for (const ProfiledExchange& one : of("powersgd").exchanges)
+  for (const ExchangeWork& one : of("powersgd").exchanges)
     EXPECT_DOUBLE_EQ(one.copies, (3e-4 + 2e-4) / 2);
   // Records of the CPU have no copies.
   const CodecProfile here = recorded_codec(records, trace(), parse_spec("topk"));
@@ -149,7 +149,7 @@ TEST(ComputeDevice, AtItsMemorysPaceACodecTakesTwoPasses) {
                              .compress = 5,
                              .decode = 6,
                              .decode_message = 7,
-                             .exchanges = {{.exchange = Exchange::kPushPull,
+                             .exchanges = {{.operation = Exchange::kPushPull,
                                             .bytes = {10},
                                             .copies = 3,
                                             .units = {{1000, 10, 10, 4, 4}}}}});
@@ -182,7 +182,7 @@ TEST(CodecCalibration, OfTheDenseBaselineIsOneAllReduce) {
   const ProfiledBucket& bucket = profile.buckets[0];
   EXPECT_EQ(bucket.tensors.size(), kTensors);
   ASSERT_EQ(bucket.exchanges.size(), 1U);
-  EXPECT_EQ(bucket.exchanges[0].exchange, Exchange::kAllReduce);
+  EXPECT_EQ(bucket.exchanges[0].operation, Exchange::kAllReduce);
   EXPECT_EQ(bucket.exchanges[0].bytes, std::vector<double>(2, 4 * kElements));
   EXPECT_EQ(profile.payload_bytes, 4 * kElements);
   EXPECT_EQ(profile.period, 1U);
@@ -194,7 +194,7 @@ TEST(CodecCalibration, OfGatheredPayloadsHasTheirTable) {
   const CodecProfile profile = profile_of("fp16:exchange=allgather", 1);
   EXPECT_EQ(profile.payload_bytes, 2 * kElements);
   ASSERT_EQ(profile.buckets[0].exchanges.size(), 1U);
-  EXPECT_EQ(profile.buckets[0].exchanges[0].exchange, Exchange::kAllGather);
+  EXPECT_EQ(profile.buckets[0].exchanges[0].operation, Exchange::kAllGather);
   EXPECT_EQ(profile.buckets[0].exchanges[0].mean(1), 2 * kElements + 4 * kTensors);
   EXPECT_GT(profile.buckets[0].compress, 0);
   EXPECT_GT(profile.buckets[0].decode_message, 0);
@@ -221,7 +221,7 @@ TEST(CodecCalibration, OfSparseSumsArePairs) {
   const CodecProfile profile = profile_of("topk:ratio=0.01", 2, "gtopk");
   const auto& exchanges = profile.buckets.at(0).exchanges;
   ASSERT_EQ(exchanges.size(), 1U);
-  EXPECT_EQ(exchanges[0].exchange, Exchange::kSparseAllReduce);
+  EXPECT_EQ(exchanges[0].operation, Exchange::kSparseAllReduce);
   EXPECT_NEAR(exchanges[0].k, kElements / 100, kTensors);
   EXPECT_EQ(exchanges[0].mean(2), 8 * exchanges[0].k);
   // Without a target as many as are sent.
@@ -240,7 +240,7 @@ TEST(CodecCalibration, OfParameterServersKnowsUnits) {
   const auto same = units_of("fp16", "ps:servers=2");
   EXPECT_EQ(same.size(), kTensors + 1 + 24);  // of 25000 and 400000 elements in pieces of 16380
   double elements = 0;
-  for (const ProfiledUnit& unit : same) {
+  for (const UnitWork& unit : same) {
     elements += unit.elements;
     EXPECT_EQ(unit.push, 2 * unit.elements);
     EXPECT_EQ(unit.pull, 2 * unit.elements);
@@ -248,7 +248,7 @@ TEST(CodecCalibration, OfParameterServersKnowsUnits) {
     EXPECT_GT(unit.compress, 0);
   }
   EXPECT_EQ(elements, kElements);
-  for (const ProfiledUnit& unit : units_of("3lc", "ps:pull=none")) {
+  for (const UnitWork& unit : units_of("3lc", "ps:pull=none")) {
     EXPECT_LT(unit.push, unit.elements);
     EXPECT_EQ(unit.pull, 4 * unit.elements);
   }

@@ -63,7 +63,7 @@ TEST(CollectiveModel, OfAThousandRanksStepsAndBytesCount) {
 // 1000 workers each push 8 units of 4992 bytes, plus a head per message. Each of the two servers
 // receives half of the units.
 TEST(CollectiveModel, OfManyWorkersTheServersLinksDecide) {
-  ProfiledExchange exchange{.exchange = Exchange::kPushPull, .bytes = {8 * 4992.0}};
+  ExchangeWork exchange{.operation = Exchange::kPushPull, .bytes = {8 * 4992.0}};
   exchange.units.assign(8, {.elements = 1, .push = 4992, .pull = 992});
   ExchangeTimes times;
   const auto cost = [&](const ExchangeAmong& among) {
@@ -76,7 +76,7 @@ TEST(CollectiveModel, OfManyWorkersTheServersLinksDecide) {
 
 // Ten times as fast links of the servers: a worker's own link decides. It pushes 8 units.
 TEST(CollectiveModel, OfFastServersTheWorkersLinksDecide) {
-  ProfiledExchange exchange{.exchange = Exchange::kPushPull, .bytes = {8e6}};
+  ExchangeWork exchange{.operation = Exchange::kPushPull, .bytes = {8e6}};
   exchange.units.assign(8, {.elements = 1, .push = 1e6 - 8, .pull = 992});
   ExchangeTimes times;
   LinkFigures fast = kTen;
@@ -242,7 +242,7 @@ class PredictorTest : public ::testing::Test {
     bucket.tensors.resize(trace_.tensors().size());
     std::iota(bucket.tensors.begin(), bucket.tensors.end(), std::size_t{0});
     bucket.compress = compress;
-    bucket.exchanges.push_back({.exchange = exchange, .bytes = {bytes}});
+    bucket.exchanges.push_back({.operation = exchange, .bytes = {bytes}});
     predictor_.know(parse_spec(name), {}, parse_spec("ring"), profile);
   }
 

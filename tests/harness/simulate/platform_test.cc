@@ -51,10 +51,10 @@ TEST(Platform, JobsAndAnswersKeepAllFields) {
               .buckets = {{.ready = 0.25,
                            .compress = 1e-3,
                            .decode = 2e-3,
+                           .dimension = 1000,
                            .exchanges = {{.operation = Exchange::kSparseAllReduce,
                                           .bytes = {80, 88},
                                           .k = 10,
-                                          .dimension = 1000,
                                           .copies = 3e-4}}}},
               .steps = {{0.5, 0.75}},
               .stalls = {{0, 0.25}}};
