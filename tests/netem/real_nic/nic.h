@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
+#include <netlink/errno.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <poll.h>
@@ -66,6 +67,14 @@ inline void add_qdisc(const std::string& interface, std::uint32_t parent, std::u
   if (size > 0) nla_put(message, TCA_OPTIONS, size, options);
   const NetlinkSocket kernel = open_rtnetlink();
   check_netlink(nl_send_sync(kernel.get(), message), std::string("the test's ") + kind);
+}
+
+/// Calls `add`, which adds a qdisc. False if this kernel lacks the qdisc's kind.
+inline bool kernel_can(const std::function<void()>& add) {
+  const std::string error = run_error(add);
+  if (error.empty()) return true;
+  require_has(error, nl_geterror(NLE_OBJ_NOTFOUND));
+  return false;
 }
 
 inline RawQdisc root_qdisc(const std::string& interface) {
