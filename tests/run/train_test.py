@@ -218,6 +218,12 @@ class TrainTest(RunCase):
         self.assertIn("has no momentum",
                       self.train(*plain, "--exchange", "updates", "--mask-momentum", code=2))
 
+    def test_time_dilation_leaves_the_parameters_as_they_are(self):
+        self.train("-c", "dgc:ratio=0.05", "--time-scale", "1|2")
+        self.assertEqual(sorted(point["axes"]["time_scale"] for point in self.points().values()), [1, 2])
+        (digests,) = self.digests(self.out).values()
+        self.assertEqual(len(set(digests)), 1)
+
     def test_workers_that_step_alone_agree_on_all_parameters_at_once(self):
         for words, said in ((("-c", "sbc:p=0.05,delay=2", "--min-elements", "100"), "expected one delay"),
                             (("-c", "variance", "--exchange", "updates"), "second moments are of grad")):
