@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "compressors/kernels/parallel.h"
@@ -68,6 +69,7 @@ class DensePipeline : public Compressor {
   bool incremental() const override { return parts_.incremental; }
   bool verbatim() const override { return parts_.verbatim; }
   void hold(const GradientInput& gradient) override {
+    refuse_midway("hold()");
     check_size(identity_, "the gradient", gradient.values.size());
     const UseThreads threads(parts_.threads);
     parts_.memory->hold(gradient.values, 1.0F);
@@ -79,6 +81,7 @@ class DensePipeline : public Compressor {
     prepared_.reset();
   }
   void save_state(std::vector<std::byte>& state) const override {
+    refuse_midway("save_state()");
     ByteWriter out = begin_state(identity_, state_size(), state);
     parts_.memory->save(out);
     parts_.quantizer->save(out);
@@ -91,6 +94,12 @@ class DensePipeline : public Compressor {
   }
 
  protected:
+  /// Says which calls have begun and must end first; "" if none have.
+  virtual std::string midway() const { return ""; }
+  void refuse_midway(const char* call) const {
+    if (const std::string where = midway(); !where.empty())
+      throw std::logic_error(std::string(call) + " " + where);
+  }
   std::size_t state_size() const {
     return parts_.memory->state_size() + parts_.quantizer->state_size();
   }
@@ -113,19 +122,9 @@ class SharedScalePipeline : public DensePipeline, public SharedScale {
     prepared_ = parts_.memory->add(gradient.values, 1.0F);
     return scale_of_.scale_of(*prepared_);
   }
-  void hold(const GradientInput& gradient) override {
-    refuse_prepared("hold()");
-    DensePipeline::hold(gradient);
-  }
-  void save_state(std::vector<std::byte>& state) const override {
-    refuse_prepared("save_state()");
-    DensePipeline::save_state(state);
-  }
 
  private:
-  void refuse_prepared(const char* call) const {
-    if (prepared_) throw std::logic_error(std::string(call) + " between prepare() and encode()");
-  }
+  std::string midway() const override { return prepared_ ? "between prepare() and encode()" : ""; }
 
   const ScaleOf& scale_of_;
 };
@@ -142,7 +141,7 @@ class MultiRoundPipeline : public DensePipeline, public MultiRound {
   EncodeReport first_round(const GradientInput& gradient, std::span<std::byte> payload) override {
     check_size(identity_, "the gradient", gradient.values.size());
     check_room(identity_, payload.size(), max_encoded_size_);
-    refuse_between_rounds("first_round()");
+    refuse_midway("first_round()");
     const UseThreads threads(parts_.threads);
     c_ = parts_.memory->add(gradient.values, 1.0F);
     ByteWriter out(payload);
@@ -181,16 +180,8 @@ class MultiRoundPipeline : public DensePipeline, public MultiRound {
   }
 
   EncodeReport encode(const GradientInput& gradient, std::span<std::byte> payload) override {
-    refuse_between_rounds("encode()");
+    refuse_midway("encode()");
     return DensePipeline::encode(gradient, payload);
-  }
-  void hold(const GradientInput& gradient) override {
-    refuse_between_rounds("hold()");
-    DensePipeline::hold(gradient);
-  }
-  void save_state(std::vector<std::byte>& state) const override {
-    refuse_between_rounds("save_state()");
-    DensePipeline::save_state(state);
   }
   void reset() override {
     DensePipeline::reset();
@@ -202,9 +193,7 @@ class MultiRoundPipeline : public DensePipeline, public MultiRound {
   }
 
  private:
-  void refuse_between_rounds(const char* call) const {
-    if (round_ != 0) throw std::logic_error(std::string(call) + " between rounds");
-  }
+  std::string midway() const override { return round_ == 0 ? "" : "between rounds"; }
 
   QuantizerRounds& quantizer_;
   std::span<const float> c_;    // from first_round() to the last round

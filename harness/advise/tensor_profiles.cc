@@ -36,9 +36,7 @@ ProfiledBucket scaled_bucket(ProfiledBucket bucket, double factor, double bytes_
     for (double& bytes : exchange.bytes) bytes *= bytes_factor;
     exchange.k *= factor;
     exchange.copies *= factor;
-    for (UnitWork& unit : exchange.units)
-      for (double* figure : {&unit.elements, &unit.push, &unit.pull, &unit.decode, &unit.compress})
-        *figure *= factor;
+    for (UnitWork& unit : exchange.units) unit = unit * factor;
   }
   return bucket;
 }

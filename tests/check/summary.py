@@ -20,9 +20,9 @@ import xml.etree.ElementTree as xml
 OWN_SKIP = re.compile(r"^skipped: (?P<name>[^:]+): (?P<reason>.+)$", re.MULTILINE)
 UNITTEST_SKIP = re.compile(r"^(?P<name>\w+) \(.*\)(?:\n.*)? \.\.\. skipped ['\"](?P<reason>.+)['\"]$",
                            re.MULTILINE)
-# GoogleTest: a program's first line, the number of passed cases, and the names of the others.
 # unittest's last line, which only counts; --verbose names the skips.
 UNITTEST_SKIPS = re.compile(r"^OK \(.*\bskipped=(\d+)", re.MULTILINE)
+# GoogleTest: a program's first line, the number of passed cases, and the names of the others.
 GTEST_START = "Running main() from"
 GTEST_PASSED = re.compile(r"^\[  PASSED  \] (\d+) tests?\.$", re.MULTILINE)
 GTEST_FAILED = re.compile(r"^\[  FAILED  \] ([^\s,]+\.[^\s,]+)", re.MULTILINE)

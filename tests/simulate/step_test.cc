@@ -217,13 +217,19 @@ TEST(SimulatedStep, OverlapsAsTheScheduleSays) {
     });
 }
 
+// One bucket that two ranks sum on a ring, beside their backward passes.
+SimulatedWork sums_beside(double compute, double bytes) {
+  SimulatedWork work = exchange_of("ring", Exchange::kAllReduce, 2, {bytes});
+  work.kind = PipelineKind::kBeside;
+  work.compute = compute;
+  return work;
+}
+
 // Gradients of a rank that stalls are ready later, and are exchanged after the stall.
 TEST(SimulatedStep, AStallComesBeforeGradientsAreReady) {
   const LinkFigures link{.alpha = 0, .beta = 1 / kRate, .credit = 0};
   in_child([&] {
-    SimulatedWork work = exchange_of("ring", Exchange::kAllReduce, 2, {2e6});  // 20 ms
-    work.kind = PipelineKind::kBeside;
-    work.compute = 0.06;
+    SimulatedWork work = sums_beside(0.06, 2e6);  // 20 ms
     work.buckets[0].ready = 0.03;
     work.steps = {{0.06, 0.16}};
     work.stalls = {{0, 0.1}};
@@ -237,9 +243,7 @@ TEST(SimulatedStep, AStallComesBeforeGradientsAreReady) {
 TEST(SimulatedStep, ALateCodecCompressesFirst) {
   const LinkFigures link{.alpha = 0, .beta = 1 / kRate, .credit = 0};
   in_child([&] {
-    SimulatedWork work = exchange_of("ring", Exchange::kAllReduce, 2, {2e5});  // 2 ms
-    work.kind = PipelineKind::kBeside;
-    work.compute = 0.003;
+    SimulatedWork work = sums_beside(0.003, 2e5);  // 2 ms
     work.buckets.resize(3, SimulatedBucket(work.buckets[0]));
     for (std::size_t i = 0; i < work.buckets.size(); ++i) {
       work.buckets[i].ready = 0.001 * static_cast<double>(i + 1);

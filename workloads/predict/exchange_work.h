@@ -18,8 +18,8 @@ struct UnitWork {
   double decode = 0;          ///< s of one core of a server for each worker's payload
   double compress = 0;        ///< s of one core of a server for the answer
 
-  UnitWork operator/(double parts) const {
-    return {elements / parts, push / parts, pull / parts, decode / parts, compress / parts};
+  UnitWork operator*(double factor) const {
+    return {elements * factor, push * factor, pull * factor, decode * factor, compress * factor};
   }
 };
 

@@ -121,7 +121,7 @@ struct ServedUnits {
         for (const UnitWork& unit : exchange.units)
           for (int slice = 0; slice < slices; ++slice) {
             own.push_back(units.size());
-            units.push_back(unit / slices);
+            units.push_back(unit * (1.0 / slices));
             elements.push_back(whole(unit.elements / slices));
           }
     }

@@ -195,7 +195,7 @@ TEST(ClearMemory, TheErrorHasWhatRoundingLost) {
   compressor->load_state(state);
   EXPECT_TRUE(std::isnan(
       compressor->distortion({.values = gradient, .squares = {}}, encoded.payload).relative()));
-  // Of the next payload everything is known, also where a method does not say what it has sent.
+  // The next payload's error is known again, also where a method does not say what it has sent.
   for (const char* spec : {"topk:ratio=0.5,memory=clear", "int8:memory=clear"}) {
     const auto again = testing::make(spec, 4);
     std::vector<std::byte> fresh;
