@@ -36,7 +36,7 @@ class SidcoSelector : public Selector {
       : options_(options),
         elements_(elements),
         adaptation_(
-            {.every = options.every, .tolerance = options.tolerance, .climb = options.climb}) {}
+            {.every = options.every, .tolerance = options.tolerance, .rule = options.rule}) {}
 
   std::size_t max_selected() const override { return elements_; }
 
@@ -184,8 +184,10 @@ const Registration kSidco{sparse_method({
                                     {"threshold", "min"}),
                    share_parameter("first", "0.25", "fraction that the first stage keeps"),
                    integer_parameter("stages", "0", "fixed number of stages; 0: adapted", 0, 32),
-                   choice_parameter("adapt", "paper", "direction of the adaptation of stages",
-                                    {"paper", "climb"}),
+                   choice_parameter("adapt", "paper",
+                                    "rule that adapts the stages; published2 and published3 are "
+                                    "modes -2 and -3 of the published code",
+                                    {"paper", "climb", "published2", "published3"}),
                    real_parameter("eps", "0.2", "tolerated deviation of the count from k", 0, 1),
                    integer_parameter("q", "5", "compressions between adaptations", 1, 1e6)},
     .selector =
@@ -219,10 +221,11 @@ void SidcoStages::note(std::size_t count, std::size_t k, int most) {
   sum_ += static_cast<double>(count) / static_cast<double>(k) - 1;
   if (++seen_ < options_.every) return;
   const double mean = sum_ / seen_;
+  const bool out_of_band = std::fabs(mean) > options_.tolerance;
   seen_ = 0;
   sum_ = 0;
-  if (std::fabs(mean) > options_.tolerance) {
-    if (options_.climb) climb(mean);
+  if (goes_wrong(mean)) direction_ = -direction_;
+  if (out_of_band) {
     move(mean < 0, most);
   } else {
     moved_ = 0;
@@ -231,17 +234,30 @@ void SidcoStages::note(std::size_t count, std::size_t k, int most) {
   last_ = mean;
 }
 
-/// Judges the result of the last move.
-void SidcoStages::climb(double mean) {
-  if (moved_ == 0) return;
-  const double margin = options_.tolerance / 2;
-  const double gain = moved_ * (mean - last_);  // towards k, or past k
-  if (gain < (direction_ < 0 ? margin : -margin)) direction_ = -direction_;
+/// Returns whether the rule reverses its direction, from the change of the mean since the last
+/// adaptation.
+bool SidcoStages::goes_wrong(double mean) const {
+  const double bound = options_.tolerance;
+  switch (options_.rule) {
+    case SidcoRule::kPaper:
+      return false;
+    case SidcoRule::kClimb: {
+      if (std::fabs(mean) <= bound || moved_ == 0) return false;
+      const double gain = moved_ * (mean - last_);  // towards k, or past k
+      return gain < (direction_ < 0 ? bound / 2 : -bound / 2);
+    }
+    case SidcoRule::kPublished2:
+      return last_ > kUnknown && std::fabs(mean) > std::fabs(last_);
+    case SidcoRule::kPublished3:
+      return last_ > kUnknown &&
+             !((last_ < -bound && mean > last_) || (last_ > bound && mean < last_));
+  }
+  return false;
 }
 
 void SidcoStages::move(bool more, int most) {
   const auto next = [&] { return std::clamp(stages_ + (more ? 1 : -1) * direction_, 1, most); };
-  if (options_.climb && next() == stages_ && ++held_ == kHeldBeforeReversal) {
+  if (options_.rule == SidcoRule::kClimb && next() == stages_ && ++held_ == kHeldBeforeReversal) {
     direction_ = -direction_;
     held_ = 0;
   }
@@ -271,6 +287,7 @@ void SidcoStages::load(ByteReader& in) {
 
 SidcoOptions sidco_options(const Parameters& parameters) {
   const std::string& dist = parameters.choice("dist");
+  const std::string& rule = parameters.choice("adapt");
   return {.ratio = ratio_of(parameters),
           .distribution = dist == "gamma"     ? SidcoDistribution::kGamma
                           : dist == "gpareto" ? SidcoDistribution::kPareto
@@ -279,7 +296,10 @@ SidcoOptions sidco_options(const Parameters& parameters) {
           .location_min = parameters.choice("location") == "min",
           .first_ratio = parameters.real("first"),
           .fixed_stages = static_cast<int>(parameters.integer("stages")),
-          .climb = parameters.choice("adapt") == "climb",
+          .rule = rule == "climb"        ? SidcoRule::kClimb
+                  : rule == "published2" ? SidcoRule::kPublished2
+                  : rule == "published3" ? SidcoRule::kPublished3
+                                         : SidcoRule::kPaper,
           .tolerance = parameters.real("eps"),
           .every = static_cast<int>(parameters.integer("q"))};
 }

@@ -96,27 +96,40 @@ THINPIPE_BOTH inline double gamma_exact_excess_of(double mean, double mean_log, 
   return fit.scale * exact_gamma_exceeded(fit.shape, delta);
 }
 
-/// Adapts the number of stages to the counts of the last selections (SIDCo algorithm 1, function
-/// "adapt"). After every Q compressions, with m the mean number selected, it takes one stage fewer
-/// when m > k (1 + eps) and one more when m < k (1 - eps).
+/// Rule that adapts the number of stages. All rules look at m, the mean number of elements selected
+/// in the last Q compressions, and move by one stage while m is out of k (1 - eps) ... k (1 + eps).
 ///
-/// `climb`: with tails heavier than exponential, the paper's rule goes the wrong way, because more
-/// stages then select fewer elements, not more. The rule's direction is therefore reversed when a
-/// move made |m - k| larger, and when the rule wants to pass a bound of the stages, where it would
-/// stay for ever. With a residual, large values are sent soon and so are missing, and the rule goes
-/// the right way. But m then takes many compressions to follow a move, because accumulated values
-/// are sent all at once, far past k. Therefore:
-///  - A move that takes m past k counts as right, however far m then is.
-///  - A move counts as wrong only if m is eps k / 2 farther from k afterwards. A reversed move
-///    counts as right only if m is eps k / 2 nearer to k; otherwise the rule's own direction holds
-///    again.
-///  - At a bound the direction is reversed only the fourth time.
+/// With tails heavier than exponential, the paper's rule goes the wrong way, because more stages
+/// then select fewer elements, not more. All other rules therefore reverse its direction at times.
+enum class SidcoRule {
+  /// SIDCo algorithm 1, function "adapt": one stage fewer when m > k (1 + eps), one more when m <
+  /// k (1 - eps). Mode -1 of the published code (github.com/sands-lab/SIDCo, compression.py).
+  kPaper,
+  /// Reverses the direction when a move made |m - k| larger, and when the rule wants to pass a bound
+  /// of the stages, where it would stay for ever. With a residual, large values are sent soon and so
+  /// are missing, and the paper's rule goes the right way. But m then takes many compressions to
+  /// follow a move, because accumulated values are sent all at once, far past k. Therefore:
+  ///  - A move that takes m past k counts as right, however far m then is.
+  ///  - A move counts as wrong only if m is eps k / 2 farther from k afterwards. A reversed move
+  ///    counts as right only if m is eps k / 2 nearer to k; otherwise the rule's own direction holds
+  ///    again.
+  ///  - At a bound the direction is reversed only the fourth time.
+  kClimb,
+  /// Mode -2 of the published code: reverses the direction whenever |m - k| became larger, whether
+  /// or not there was a move.
+  kPublished2,
+  /// Mode -3 of the published code: reverses the direction unless the last m was out of the
+  /// tolerated band and m moved from there towards k, or past k.
+  kPublished3,
+};
+
+/// Adapts the number of stages to the counts of the last selections.
 class SidcoStages {
  public:
   struct Options {
     int every = 5;
     double tolerance = 0.2;
-    bool climb = false;
+    SidcoRule rule = SidcoRule::kPaper;
   };
   explicit SidcoStages(const Options& options) : options_(options) {}
 
@@ -131,8 +144,10 @@ class SidcoStages {
   void load(ByteReader& in);
 
  private:
-  void climb(double mean);
+  bool goes_wrong(double mean) const;
   void move(bool more, int most);
+
+  static constexpr double kUnknown = -1;  ///< also the mean where nothing was selected
 
   Options options_;
   std::int32_t stages_ = 1;
@@ -141,7 +156,7 @@ class SidcoStages {
   std::int32_t moved_ = 0;  ///< the last adaptation's move: more stages (1), fewer (-1), none (0)
   std::int32_t held_ = 0;   ///< adaptations in a row that a bound prevented
   double sum_ = 0;          ///< of (count - k) / k since the last adaptation
-  double last_ = 0;         ///< mean of these terms at the last adaptation
+  double last_ = kUnknown;  ///< mean of these terms at the last adaptation
 };
 
 /// Assumed distribution of the magnitudes: E, GP and P in the paper.
@@ -154,7 +169,7 @@ struct SidcoOptions {
   bool location_min = false;  ///< a later stage begins at the least element of its tail
   double first_ratio = 0.25;  ///< delta_1, the fraction that the first of several stages keeps
   int fixed_stages = 0;       ///< M; 0: adapted by the rule
-  bool climb = false;         ///< reverse the rule's direction where it increases the deviation
+  SidcoRule rule = SidcoRule::kPaper;  ///< adapts the stages
   double tolerance = 0.2;     ///< epsilon_H = epsilon_L
   int every = 5;              ///< Q, compressions between adaptations
 };

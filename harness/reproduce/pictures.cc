@@ -152,7 +152,8 @@ ReproductionPicture accuracy_over_time(const PictureRequest& request,
   return picture;
 }
 
-// SIDCo, fig. 9: for the first worker.
+// SIDCo, fig. 9: of the first seed of a training, or of the first worker of `quality`. SIDCo with
+// another rule than the paper's is left out.
 ReproductionPicture estimation_quality(const PictureRequest& request,
                                        const std::vector<ArmRecords>& arms) {
   constexpr std::size_t kWindow = 20;
@@ -162,15 +163,19 @@ ReproductionPicture estimation_quality(const PictureRequest& request,
   picture.chart.reference_lines = {1};
   for (const ArmRecords& arm : arms)
     for (const Point& point : arm.records.points) {
-      if (!point.id.ends_with("|*") ||
-          spec_value(point.axes.compressor, "ratio", "") != request.ratio)
-        continue;
+      const std::string& compressor = point.axes.compressor;
       const auto found = point.metrics.find("quality"_metric);
-      if (found == point.metrics.end() || !point.at) continue;
-      const std::vector<double>&ranks = point.at->rank, &quality = found->second.samples;
+      if (spec_value(compressor, "ratio", "") != request.ratio ||
+          !spec_value(compressor, "adapt", "").empty() || found == point.metrics.end())
+        continue;
+      const bool trained = !arm.records.headers.front().training.empty();
+      if (trained ? point.axes.seed != 1 : !point.id.ends_with("|*") || !point.at) continue;
+      const std::vector<double>& quality = found->second.samples;
       std::vector<double> first;
-      for (std::size_t i = 0; i < std::min(quality.size(), ranks.size()); ++i)
-        if (ranks[i] == 0 && std::isfinite(quality[i])) first.push_back(std::max(quality[i], 1e-4));
+      for (std::size_t i = 0; i < quality.size(); ++i) {
+        const bool shown = trained || (i < point.at->rank.size() && point.at->rank[i] == 0);
+        if (shown && std::isfinite(quality[i])) first.push_back(std::max(quality[i], 1e-4));
+      }
       add_line(picture, point.axes.method + spec_value(point.axes.compressor, "dist", " "),
                running_mean(first, kWindow));
     }

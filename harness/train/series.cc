@@ -92,6 +92,7 @@ json TrainSeries::to_json() const {
           {"seconds", seconds},
           {"bytes", bytes},
           {"pulled", pulled},
+          {"quality", quality},
           {"held_out", evaluations}};
 }
 
@@ -101,6 +102,7 @@ TrainSeries TrainSeries::from_json(const JsonField& field) {
   series.seconds = numbers_in(field.at("seconds"), series.steps());
   series.bytes = numbers_in(field.at("bytes"), series.steps());
   series.pulled = numbers_in(field.at("pulled"), field.at("pulled").size());
+  series.quality = numbers_in(field.at("quality"), field.at("quality").size());
   const JsonField held_out = field.at("held_out");
   for (std::size_t i = 0; i < held_out.size(); ++i) {
     const std::vector<double> rest = numbers_in(held_out.at(i), 4);

@@ -39,6 +39,8 @@ struct TrainSeries {
   /// Bytes of each step and one worker: payloads sent, and payloads pulled from servers.
   std::vector<double> bytes;
   std::vector<double> pulled;  ///< the pulled bytes among `bytes`
+  /// k-hat over k of each exchange, each summed over workers and tensors; empty without a target k.
+  std::vector<double> quality;
   std::vector<HeldOut> held_out;
 
   std::uint64_t steps() const { return loss.size(); }

@@ -154,6 +154,7 @@ class TrainWork : public PointWork {
     put(metrics, "payload_bytes"_metric, series.bytes);
     if (std::any_of(series.pulled.begin(), series.pulled.end(), [](double one) { return one > 0; }))
       put(metrics, "pull_bytes"_metric, series.pulled);
+    if (!series.quality.empty()) put(metrics, "quality"_metric, series.quality);
     put(metrics, "dense_bytes"_metric, {4 * static_cast<double>(model_.elements())});
     put(metrics, "train_seconds"_metric, {series.seconds_after(series.steps())});
     put(metrics, "train_bytes"_metric, {series.bytes_after(series.steps())});

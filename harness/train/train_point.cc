@@ -54,9 +54,9 @@ TraceDescription description_of(const SweepPoint& point, const TrainOptions& opt
   return trace;
 }
 
-double mean_bytes(const std::vector<WorkerStep>& workers, std::size_t WorkerStep::*bytes) {
+double mean_of(const std::vector<WorkerStep>& workers, std::size_t WorkerStep::*member) {
   double sum = 0;
-  for (const WorkerStep& worker : workers) sum += static_cast<double>(worker.*bytes);
+  for (const WorkerStep& worker : workers) sum += static_cast<double>(worker.*member);
   return sum / static_cast<double>(workers.size());
 }
 
@@ -305,9 +305,11 @@ class TrainPoint : TrainJob {
     double slowest = 0;
     for (const WorkerStep& worker : step.workers) slowest = std::max(slowest, worker.total);
     series_.seconds.push_back(slowest);
-    series_.pulled.push_back(mean_bytes(step.workers, &WorkerStep::pulled_bytes));
-    series_.bytes.push_back(mean_bytes(step.workers, &WorkerStep::payload_bytes) +
+    series_.pulled.push_back(mean_of(step.workers, &WorkerStep::pulled_bytes));
+    series_.bytes.push_back(mean_of(step.workers, &WorkerStep::payload_bytes) +
                             series_.pulled.back());
+    if (const double wanted = mean_of(step.workers, &WorkerStep::target); wanted > 0)
+      series_.quality.push_back(mean_of(step.workers, &WorkerStep::selected) / wanted);
     samples.steps.push_back(slim(std::move(step)));
   }
 

@@ -149,9 +149,18 @@ std::vector<const Point*> whole_models(const ArmRecords& arm, const std::string&
 
 constexpr double kMaxAxisRanks = 1 << 20;
 
-// Returns each worker's mean over steps of `change`, applied to k-hat over k.
-MeasuredCell means_of_workers(const ArmRecords& arm, const std::string& compressor,
+// Returns means over steps of `change`, applied to k-hat over k: one for each worker of `quality`, or
+// for each seed of a training.
+MeasuredCell means_of_quality(const ArmRecords& arm, const std::string& compressor,
                               double (*change)(double)) {
+  if (!training_of(arm).empty())
+    return values_of(points_of(arm, compressor), seed_of,
+                     [change](const Point& point) -> std::optional<double> {
+                       std::vector<double> samples = point.samples("quality"_metric);
+                       if (samples.empty()) return std::nullopt;
+                       std::transform(samples.begin(), samples.end(), samples.begin(), change);
+                       return mean(samples);
+                     });
   MeasuredCell cell;
   for (const Point* point : whole_models(arm, compressor)) {
     const auto found = point->metrics.find("quality"_metric);
@@ -345,13 +354,13 @@ ReproductionColumn best_k_error(double ratio) {
 
 ReproductionColumn estimation_quality() {
   return {"k\xcc\x82/k", format_plain, [](const ArmRecords& arm, const std::string& compressor) {
-            return means_of_workers(arm, compressor, [](double quality) { return quality; });
+            return means_of_quality(arm, compressor, [](double quality) { return quality; });
           }};
 }
 
 ReproductionColumn estimation_error() {
   return {"off by", format_times, [](const ArmRecords& arm, const std::string& compressor) {
-            MeasuredCell cell = means_of_workers(arm, compressor, quality_distance);
+            MeasuredCell cell = means_of_quality(arm, compressor, quality_distance);
             for (Repetition& one : cell.repetitions) one.value = std::exp(one.value);
             return cell;
           }};

@@ -86,7 +86,7 @@ ReproductionColumn fit_distance(std::size_t fit);  ///< Kolmogorov-Smirnov; inde
 ReproductionColumn decay_exponent();               ///< SIDCo's definition 1: p
 ReproductionColumn best_k_error(double ratio);     ///< for the fraction `ratio` of the elements
 
-// `quality`, one value per worker.
+// `quality`, one value per worker; the first two also of trainings, one value per seed.
 ReproductionColumn estimation_quality();  ///< k-hat over k, mean over steps
 /// The factor between k-hat and k in either direction: exp of the mean of |ln(k-hat / k)| over
 /// steps.

@@ -204,6 +204,7 @@ std::vector<std::string> gpu_specs() {
     sidco:ratio=0.001,stages=3 sidco:ratio=0.001,stages=6
     sidco:ratio=0.01,q=1,adapt=climb,memory=momentum sidco:ratio=0.001,stages=3,location=min
     sidco:ratio=0.01,q=1,location=min sidco:ratio=0.001,dist=gpareto,stages=4,location=min
+    sidco:ratio=0.01,q=1,adapt=published2 sidco:ratio=0.01,q=1,adapt=published3,memory=none
     sidco:ratio=0.001,dist=gamma,stages=2,location=min,memory=none sidco:ratio=0.01,dist=gpareto
     sidco:ratio=0.001,dist=gpareto,stages=3 sidco:ratio=0.01,dist=gamma,memory=none
     sidco:ratio=0.001,dist=gamma,stages=4 sidco:ratio=0.01,dist=gamma,inverse=exact

@@ -80,7 +80,7 @@ class SidcoSelector : public DeviceSelector<Device> {
       : options_(sidco_options(input.parameters)),
         adaptation_(input.tensors.size(), SidcoStages({.every = options_.every,
                                                        .tolerance = options_.tolerance,
-                                                       .climb = options_.climb})),
+                                                       .rule = options_.rule})),
         most_(input.tensors.size(), 1) {}
 
   void prepare(std::size_t tensor, const DeviceStep& step, Job& job) override {

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include "compressors/select/distributions.h"
@@ -86,9 +89,11 @@ TEST(SidcoFit, GammaWithoutAFitIsExponential) {
 }
 
 constexpr int kMax = 4;
+constexpr SidcoRule kRules[] = {SidcoRule::kPaper, SidcoRule::kClimb, SidcoRule::kPublished2,
+                                SidcoRule::kPublished3};
 
 TEST(SidcoStages, PaperRuleMovesEveryQthTime) {
-  SidcoStages stages({.every = 3, .tolerance = 0.2, .climb = false});
+  SidcoStages stages({.every = 3, .tolerance = 0.2});
   std::vector<int> seen;
   for (int i = 0; i < 9; ++i) {
     seen.push_back(stages.stages(kMax));
@@ -102,7 +107,7 @@ TEST(SidcoStages, PaperRuleMovesEveryQthTime) {
 }
 
 TEST(SidcoStages, StaysBetweenOneAndTheMost) {
-  SidcoStages stages({.every = 1, .tolerance = 0.2, .climb = false});
+  SidcoStages stages({.every = 1, .tolerance = 0.2});
   for (int i = 0; i < 10; ++i) stages.note(1000, 100, kMax);
   EXPECT_EQ(stages.stages(kMax), 1);
   for (int i = 0; i < 10; ++i) stages.note(1, 100, kMax);
@@ -111,7 +116,7 @@ TEST(SidcoStages, StaysBetweenOneAndTheMost) {
 }
 
 TEST(SidcoStages, BandIsInclusive) {
-  SidcoStages stages({.every = 1, .tolerance = 0.25, .climb = false});
+  SidcoStages stages({.every = 1, .tolerance = 0.25});
   stages.note(75, 100, kMax);  // exactly k (1 - eps): not fewer
   EXPECT_EQ(stages.stages(kMax), 1);
   stages.note(74, 100, kMax);
@@ -124,8 +129,8 @@ TEST(SidcoStages, ClimbingFindsTheFitWhereMoreStagesSelectFewer) {
   // Selected elements of a heavy-tailed gradient: 1350 with 1 stage, 400 with 2 stages, 130 with 3
   // and 105 with 4, for a target of 100.
   const std::vector<std::size_t> counts = {1350, 400, 130, 105};
-  SidcoStages climb({.every = 1, .tolerance = 0.2, .climb = true});
-  SidcoStages paper({.every = 1, .tolerance = 0.2, .climb = false});
+  SidcoStages climb({.every = 1, .tolerance = 0.2, .rule = SidcoRule::kClimb});
+  SidcoStages paper({.every = 1, .tolerance = 0.2});
   for (int i = 0; i < 12; ++i) {
     for (SidcoStages* stages : {&climb, &paper}) {
       stages->note(counts[static_cast<std::size_t>(stages->stages(kMax)) - 1], 100, kMax);
@@ -139,7 +144,7 @@ TEST(SidcoStages, ClimbingFollowsThePaperWhereThatIsRight) {
   // With light tails, 1 stage selects 20 elements, 2 stages 60 and 3 stages 95, for a target of
   // 100. The first direction that is tried is the right one.
   const std::vector<std::size_t> counts = {20, 60, 95, 140};
-  SidcoStages climb({.every = 1, .tolerance = 0.2, .climb = true});
+  SidcoStages climb({.every = 1, .tolerance = 0.2, .rule = SidcoRule::kClimb});
   for (int i = 0; i < 6; ++i) {
     climb.note(counts[static_cast<std::size_t>(climb.stages(kMax)) - 1], 100, kMax);
   }
@@ -149,7 +154,7 @@ TEST(SidcoStages, ClimbingFollowsThePaperWhereThatIsRight) {
 TEST(SidcoStages, AResidualReleasedAtOnceIsNoReasonToTurnRound) {
   // One and two stages send nothing; the third sends first the accumulated residual, then the right
   // number.
-  SidcoStages climb({.every = 1, .tolerance = 0.2, .climb = true});
+  SidcoStages climb({.every = 1, .tolerance = 0.2, .rule = SidcoRule::kClimb});
   for (int i = 0; i < 2; ++i) climb.note(1, 100, kMax);
   EXPECT_EQ(climb.stages(kMax), 3);
   climb.note(400, 100, kMax);  // |400 - 100| is more than |1 - 100|, but past k
@@ -163,7 +168,7 @@ TEST(SidcoStages, AResidualReleasedAtOnceIsNoReasonToTurnRound) {
 TEST(SidcoStages, AReversedDirectionMustProveItself) {
   // One stage selects slightly too many elements, and more stages select even more. The paper's
   // rule moves in the right direction, to fewer stages, but one stage is the lower bound.
-  SidcoStages climb({.every = 1, .tolerance = 0.2, .climb = true});
+  SidcoStages climb({.every = 1, .tolerance = 0.2, .rule = SidcoRule::kClimb});
   std::vector<int> seen;
   for (int i = 0; i < 15; ++i) {
     seen.push_back(climb.stages(kMax));
@@ -174,7 +179,7 @@ TEST(SidcoStages, AReversedDirectionMustProveItself) {
 }
 
 TEST(SidcoStages, SmallChangesDoNotTurnTheDirection) {
-  SidcoStages climb({.every = 1, .tolerance = 0.2, .climb = true});
+  SidcoStages climb({.every = 1, .tolerance = 0.2, .rule = SidcoRule::kClimb});
   climb.note(50, 100, kMax);
   climb.note(41, 100, kMax);  // a little worse: less than eps / 2
   EXPECT_EQ(climb.stages(kMax), 3);
@@ -182,22 +187,59 @@ TEST(SidcoStages, SmallChangesDoNotTurnTheDirection) {
   EXPECT_EQ(climb.stages(kMax), 2);
 }
 
+// Modes -1, -2 and -3 of SIDCo's published code, in its own variables (github.com/sands-lab/SIDCo at
+// 197f3c3, compression.py, adapt_stages). Its limits of the estimate are 0.8 and 1.2.
+struct PublishedStages {
+  int mode, stages = 1, update = 1;
+  double last = 0;
+
+  void adapt(double estimate) {
+    const bool known = last > 0;
+    const bool worse = std::fabs(estimate - 1) > std::fabs(last - 1);
+    const bool nearer = (estimate > last && last < 0.8) || (estimate < last && last > 1.2);
+    if (known && ((mode == -2 && worse) || (mode == -3 && !nearer))) update = -update;
+    if (estimate > 1.2) stages -= update;
+    if (estimate < 0.8) stages += update;
+    stages = std::clamp(stages, 1, kMax);
+    last = estimate;
+  }
+};
+
+TEST(SidcoStages, PublishedRulesAreThoseOfTheirCode) {
+  std::mt19937 random(31);
+  // Counts on either side of the limits and within them, but none at a limit.
+  std::uniform_int_distribution<std::size_t> near(60, 140);
+  for (const auto& [rule, mode] :
+       {std::pair(SidcoRule::kPaper, -1), std::pair(SidcoRule::kPublished2, -2),
+        std::pair(SidcoRule::kPublished3, -3)}) {
+    SidcoStages stages({.every = 1, .tolerance = 0.2, .rule = rule});
+    PublishedStages published{.mode = mode};
+    for (int i = 0; i < 2000; ++i) {
+      const std::size_t drawn = i % 7 == 0 ? 0 : near(random);
+      const std::size_t count = drawn == 80 || drawn == 120 ? 100 : drawn;
+      stages.note(count, 100, kMax);
+      published.adapt(static_cast<double>(count) / 100);
+      ASSERT_EQ(stages.stages(kMax), published.stages) << "mode " << mode << ", step " << i;
+    }
+  }
+}
+
 TEST(SidcoStages, OneStageIsOneStage) {
-  for (bool reversing : {false, true}) {
-    SidcoStages stages({.every = 1, .tolerance = 0.2, .climb = reversing});
+  for (const SidcoRule rule : kRules) {
+    SidcoStages stages({.every = 1, .tolerance = 0.2, .rule = rule});
     for (int i = 0; i < 20; ++i) stages.note(i % 3 == 0 ? 1000 : 1, 100, 1);
     EXPECT_EQ(stages.stages(1), 1);
   }
 }
 
 TEST(SidcoStages, StateRoundTrips) {
-  SidcoStages stages({.every = 4, .tolerance = 0.2, .climb = true});
+  SidcoStages stages({.every = 4, .tolerance = 0.2, .rule = SidcoRule::kClimb});
   for (int i = 0; i < 6; ++i) stages.note(10, 100, kMax);
   std::vector<std::byte> state(SidcoStages::kStateSize);
   ByteWriter out(state);
   stages.save(out);
   EXPECT_EQ(out.size(), state.size());
-  SidcoStages copy({.every = 4, .tolerance = 0.2, .climb = true});
+  SidcoStages copy({.every = 4, .tolerance = 0.2, .rule = SidcoRule::kClimb});
   ByteReader in(state);
   copy.load(in);
   for (int i = 0; i < 10; ++i) {
@@ -406,7 +448,7 @@ TEST(Sidco, AdaptationBringsTheCountIntoTheBand) {
     const auto c = pareto_quantiles(200000, a);
     SidcoOptions options{.ratio = {.ratio = 0.001}};
     EXPECT_GT(share_after_adaptation(c, options), 1.2) << a;
-    options.climb = true;
+    options.rule = SidcoRule::kClimb;
     EXPECT_NEAR(share_after_adaptation(c, options), 1, 0.2) << a;
   }
 }
@@ -417,7 +459,7 @@ TEST(Sidco, ClimbingIsNoWorseThanThePapersRule) {
        {Distribution::kExponential, Distribution::kGamma, Distribution::kPareto}) {
     SidcoOptions options{.ratio = {.ratio = 0.001}, .distribution = distribution};
     const double paper = share_after_adaptation(c, options);
-    options.climb = true;
+    options.rule = SidcoRule::kClimb;
     EXPECT_LE(std::fabs(share_after_adaptation(c, options) - 1), std::fabs(paper - 1) + 0.2);
   }
 }

@@ -203,6 +203,7 @@ TrainSeries some_series() {
   series.loss = {2.5, 2, 1.5, 1};
   series.seconds = {0.1, 0.2, 0.3, 0.4};
   series.bytes = {10, 20, 30, 40};
+  series.quality = {0.5, 2};
   series.held_out = {{2, 1.9, 0.5}, {4, 1.1, 0.75}};
   return series;
 }

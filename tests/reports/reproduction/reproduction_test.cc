@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -263,6 +264,19 @@ TEST(KeptColumns, AreMeansOfWorkersOverAllTensors) {
   add_samples(one, "quality", {9, 9, 9, 9});
   arm.records.points = {whole, one};
   EXPECT_EQ(values_in(columns::estimation_quality(), arm, "topk"), (Values{2, 6}));
+}
+
+TEST(KeptColumns, OfTrainingsAreMeansOfSeeds) {
+  ArmRecords arm = trainings("a", {0.9, 0.8, 0.7});
+  arm.records.headers.emplace_back().training = document({{"figure", "accuracy"}});
+  add_samples(arm.records.points[0], "quality", {1, 3});
+  add_samples(arm.records.points[1], "quality", {0.5, 2, 1});
+  const MeasuredCell means = columns::estimation_quality().measure(arm, "");  // no third: no target
+  ASSERT_EQ(means.values().size(), 2U);
+  EXPECT_EQ(means.repetitions[0].key, 1U);
+  EXPECT_DOUBLE_EQ(means.repetitions[0].value, 2);
+  EXPECT_NEAR(columns::estimation_error().measure(arm, "").repetitions[1].value,
+              std::exp(2 * std::log(2) / 3), 1e-12);
 }
 
 TEST(KeptColumns, OffByIsAFactorUpOrDown) {
