@@ -15,6 +15,8 @@
 #include <cerrno>
 #include <fstream>
 #include <functional>
+#include <future>
+#include <string>
 
 #include "base/error.h"
 #include "netem/file_descriptor.h"
@@ -23,6 +25,7 @@
 #include "netem/limits.h"
 #include "netem/network.h"
 #include "netem/probe.h"
+#include "netem/real_nic/saved_qdiscs.h"
 #include "tests/netem/helpers.h"
 
 namespace thinpipe {
@@ -65,6 +68,11 @@ void start_endless_process() {
     setsid();  // as daemons do
     for (;;) pause();
   }
+}
+
+// Looks again and again: a stop between a look and pause() would not end pause().
+void await_stop() {
+  while (!stop_requested()) usleep(1000);
 }
 
 TEST(Sandbox, ReturnsWhatTheBodyReturns) {
@@ -124,7 +132,7 @@ TEST(Sandbox, PassesAStopOnToTheBody) {
   if (caller == 0) {
     const int result = run_in_sandbox([&](const Sandbox&) {
       life.announce();
-      while (!stop_requested()) pause();
+      await_stop();
       return stop_signal() == SIGTERM ? 42 : 1;
     });
     _exit(result);
@@ -150,7 +158,7 @@ TEST(Sandbox, AHangupThatIsIgnoredStaysSo) {
       HostProgram program(network.host(0), {"sh", "-c", "kill -HUP $$; exit 5"});
       const int code = program.wait(10);
       life.announce();
-      while (!stop_requested()) pause();
+      await_stop();
       return stop_signal() == SIGTERM ? code : 1;
     });
     _exit(result);
@@ -257,6 +265,25 @@ TEST(Limits, ATightLimitOfProcessesIsToldWithItsName) {
     return process_limit_below(2).empty() &&
            process_limit_below(10) == "the limit of processes and threads is 3 (ulimit -u)";
   }));
+}
+
+TEST(Host, AThreadReturnsToItsOwnNamespaces) {
+  expect_in_sandbox([] {
+    const Host first("first"), second("second");
+    const std::string own = network_namespace_number();
+    std::promise<void> entered;
+    std::future<std::string> other = std::async(std::launch::async, [&] {
+      entered.get_future().wait();
+      second.inside([] {});
+      return network_namespace_number();
+    });
+    std::string found;
+    first.inside([&] {  // meanwhile the other thread enters and leaves the second host
+      entered.set_value();
+      found = other.get();
+    });
+    require(found == own, "the other thread is where it began");
+  });
 }
 
 long long most_of(const char* file) {
@@ -399,6 +426,13 @@ TEST(RequireKernelFeatures, SaysWhatThisKernelLacks) {
     EXPECT_NO_THROW(require_kernel_features(links));
   else
     EXPECT_THROW(require_kernel_features(links), RunError);
+}
+
+// A wrong file name must not end a sweep whose first points are measured.
+TEST(RequireKernelFeatures, ReadsTheTablesOfDistributions) {
+  const LinkSpec link = parse_link_spec("delay=1ms,jitter=1ms,dist=table:/nowhere.dist");
+  EXPECT_THAT(input_error([&] { require_kernel_features({link}); }),
+              HasSubstr("/nowhere.dist: cannot read it"));
 }
 
 }  // namespace
