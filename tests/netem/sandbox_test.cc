@@ -328,6 +328,8 @@ TEST(HostProgram, RunsInsideTheHost) {
     require(fails.wait(10) == 3 && fails.output() == "what\n", "its errors");
     HostProgram hangs(network.host(0), {"sleep", "100"});
     require(hangs.wait(0.1) == -1, "one that hangs is killed");
+    HostProgram silent(network.host(0), {"sh", "-c", "exec >/dev/null 2>&1; sleep 100"});
+    require(silent.wait(0.5) == -1, "so is one that hangs after its output");
   });
 }
 
