@@ -20,7 +20,8 @@ namespace thinpipe {
 namespace {
 
 FileDescriptor open_namespace(const char* kind) {
-  const std::string path = fmt::format("/proc/self/ns/{}", kind);
+  // /proc/self would name the namespaces of the process's first thread.
+  const std::string path = fmt::format("/proc/thread-self/ns/{}", kind);
   FileDescriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!descriptor.valid()) throw SystemError("open " + path);
   return descriptor;

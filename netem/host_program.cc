@@ -146,12 +146,14 @@ bool HostProgram::read_some(double seconds) {
 int HostProgram::wait(double seconds) {
   constexpr double kPollSeconds = 0.05;
   const auto begin = Clock::now();
-  while (reading_.valid() && read_some(kPollSeconds)) {
-    if (seconds_since(begin) < seconds && !stop_requested()) continue;
-    end();
-    return -1;
+  const auto is_over = [&] { return seconds_since(begin) >= seconds || stop_requested(); };
+  while (reading_.valid() && read_some(kPollSeconds))
+    if (is_over()) return end(), -1;
+  // A program may run on after it has closed its output.
+  for (; !has_ended(); poll(nullptr, 0, kPollMilliseconds)) {
+    if (is_over()) return end(), -1;
+    reap_orphans();
   }
-  wait_and_pass_on_stops();
   return WIFEXITED(status_) ? WEXITSTATUS(status_) : -1;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "netem/link/netlink.h"
+#include "netem/link/qdisc_netem.h"
 #include "netem/link/shaping.h"
 #include "netem/sandbox.h"
 
@@ -121,6 +122,9 @@ std::string missing_for(const LinkSpec& link, const KernelFeatures& features) {
 }
 
 void require_kernel_features(const std::vector<LinkSpec>& links) {
+  for (const LinkSpec& link : links)
+    for (const Impairment& one : {link.up.impairment, link.down.impairment})
+      if (one.distribution == DelayDistribution::kTable) table_of(one);
   const bool plain = std::none_of(links.begin(), links.end(), [](const LinkSpec& link) {
     return link.needs_netem() || link.needs_ifb() || link.needs_htb();
   });

@@ -28,8 +28,10 @@ KernelFeatures probe_kernel();
 /// it, and which links work without it. "" if the link can be set.
 std::string missing_for(const LinkSpec& link, const KernelFeatures& features);
 
-/// Checks that this kernel can set the links. Probes only if a link needs more than TBF.
-/// @throws RunError with missing_for() of the first link that cannot be set.
+/// Checks that the links can be set: that the files of their distributions can be read, and that
+/// this kernel has the features. Probes only if a link needs more than TBF.
+/// @throws InputError as table_of() does; RunError with missing_for() of the first link that cannot
+/// be set.
 void require_kernel_features(const std::vector<LinkSpec>& links);
 
 }  // namespace thinpipe

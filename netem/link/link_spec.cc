@@ -253,10 +253,13 @@ void check_shaping(const KeyValues& items, const std::string& prefix, const Link
   if (direction.burst * 8.0 / direction.rate > kLongestBurst)
     items.fail(fmt::format("burst={} takes {:.0f} s at this rate (limit {:.0f} s)", direction.burst,
                            direction.burst * 8.0 / direction.rate, kLongestBurst));
-  if (direction.queue_bdp > 0 && link.round_trip() == 0)
-    items.fail(fmt::format(
-        "queue={}bdp is a multiple of rate times RTT and needs a delay (such as delay=10ms)",
-        direction.queue_bdp));
+  if (direction.queue_bdp > 0 && link.round_trip() == 0) {
+    if (items.given("queue") || items.given(prefix + "queue"))
+      items.fail(fmt::format(
+          "queue={}bdp is a multiple of rate times RTT and needs a delay (such as delay=10ms)",
+          direction.queue_bdp));
+    direction.queue_bdp = 0;
+  }
 }
 
 std::string print_direction_key(const DirectionKey& key, const LinkSpec& link) {

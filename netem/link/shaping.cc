@@ -152,7 +152,8 @@ void ShapedLink::set_frames(std::uint32_t mtu, std::uint32_t segments) {
 void ShapedLink::set_uplink(const std::optional<Shaping>& shaping) {
   Netlink& netlink = *upper_.netlink;
   if (shaping && !redirected_) {
-    netlink.add_link(uplink_, "ifb");
+    // The IFB exists already if the kernel refused a later setting of an earlier set().
+    if (!netlink.exists(uplink_)) netlink.add_link(uplink_, "ifb");
     netlink.set_up(uplink_);
   }
   if (shaping) {

@@ -9,9 +9,11 @@
 #include <netlink/route/route.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -25,6 +27,7 @@ namespace {
 
 struct Put {
   void operator()(nl_cache* cache) const { nl_cache_free(cache); }
+  void operator()(rtnl_link* link) const { rtnl_link_put(link); }
   void operator()(rtnl_route* route) const { rtnl_route_put(route); }
   void operator()(nl_addr* address) const { nl_addr_put(address); }
 };
@@ -119,6 +122,29 @@ int egress_to(const NetlinkSocket& kernel, const std::string& address) {
   return indices.empty() ? 0 : *indices.begin();
 }
 
+std::uint32_t mtu_of(const std::string& interface) {
+  const NetlinkSocket kernel = open_rtnetlink();
+  rtnl_link* raw = nullptr;
+  check_netlink(rtnl_link_get_kernel(kernel.get(), 0, interface.c_str(), &raw),
+                fmt::format("interface {}", interface));
+  const Held<rtnl_link> link(raw);
+  return rtnl_link_get_mtu(raw);
+}
+
+// Returns the qdiscs for the interface. A token bucket drops every frame that is larger than
+// itself, so bucket and queue must fit the interface's MTU rather than a link's default MTU.
+Shaping shaping_on(const std::string& interface, const LinkSpec& link) {
+  LinkSpec fitted = link;
+  fitted.mtu = mtu_of(interface);
+  for (const auto& [key, bytes] :
+       {std::pair{"burst", link.up.burst}, std::pair{"queue", link.up.queue}})
+    if (bytes > 0 && bytes < fitted.frame_bytes())
+      throw InputError(fmt::format(
+          "link '{}': {}={} is smaller than a frame of {} ({} bytes at its MTU of {})",
+          link.to_string(), key, bytes, interface, fitted.frame_bytes(), fitted.mtu));
+  return shaping_of(fitted).host;
+}
+
 }  // namespace
 
 std::vector<std::string> controlling_addresses() {
@@ -167,13 +193,14 @@ std::string why_not_on_a_nic(const LinkSpec& link) {
 void throttle_nic(const std::string& interface, const LinkSpec& link) {
   if (const std::string reason = why_not_on_a_nic(link); !reason.empty())
     throw InputError(fmt::format("link '{}': {}", link.to_string(), reason));
+  const Shaping shaping = shaping_on(interface, link);
   Netlink netlink;
-  install(netlink, interface, shaping_of(link).host);
+  install(netlink, interface, shaping);
 }
 
 std::vector<std::string> nic_drift(const std::string& interface, const LinkSpec& link) {
   Netlink netlink;
-  return differences(netlink, interface, shaping_of(link).host);
+  return differences(netlink, interface, shaping_on(interface, link));
 }
 
 }  // namespace thinpipe

@@ -29,9 +29,10 @@ std::vector<std::string> burdens_of(const std::string& interface,
 /// disabled), or a change of the NIC's MTU, which thinpipe does not touch.
 std::string why_not_on_a_nic(const LinkSpec& link);
 
-/// Replaces the interface's root qdisc by the link's. Afterwards buckets are full, queues empty and
-/// counters 0. @throws InputError with why_not_on_a_nic(); RunError when the kernel refuses or
-/// changes a setting.
+/// Replaces the interface's root qdisc by the link's. The default bucket and queue hold frames of
+/// the interface's MTU. Afterwards buckets are full, queues empty and counters 0.
+/// @throws InputError with why_not_on_a_nic(), or for a bucket or queue that is smaller than the
+/// interface's frames; RunError when the kernel refuses or changes a setting.
 void throttle_nic(const std::string& interface, const LinkSpec& link);
 
 /// Returns the drift of the interface's qdiscs since throttle_nic(), in words.

@@ -117,6 +117,21 @@ TEST(Network, ShapesAtTheSwitch) {
   });
 }
 
+// A link that was refused must not stop the links that are set after it.
+TEST(Network, ShapesAtTheSwitchAfterARefusal) {
+  if (!probe_kernel().ifb.available) GTEST_SKIP() << probe_kernel().ifb.detail;
+  expect_in_sandbox([] {
+    Network network(2);
+    const LinkSpec link = parse_link_spec("rate=50mbit,place=switch");
+    // An interface has at most one ingress qdisc, so the kernel refuses the redirection to the IFB.
+    network.switch_at(0).inside([] { Netlink().redirect_arrivals("data0", "data1"); });
+    require_has(run_error([&] { network.set_links(link); }), "redirect ingress of data0 to up0");
+    network.switch_at(0).inside([] { Netlink().stop_redirecting("data0"); });
+    network.set_links(link);
+    require(network.drift().empty(), "every setting is as requested");
+  });
+}
+
 TEST(Network, CountsFromZeroAfterEveryChange) {
   expect_in_sandbox([] {
     Network network(2);

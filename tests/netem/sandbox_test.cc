@@ -15,6 +15,8 @@
 #include <cerrno>
 #include <fstream>
 #include <functional>
+#include <future>
+#include <string>
 
 #include "base/error.h"
 #include "netem/file_descriptor.h"
@@ -23,6 +25,7 @@
 #include "netem/limits.h"
 #include "netem/network.h"
 #include "netem/probe.h"
+#include "netem/real_nic/saved_qdiscs.h"
 #include "tests/netem/helpers.h"
 
 namespace thinpipe {
@@ -65,6 +68,11 @@ void start_endless_process() {
     setsid();  // as daemons do
     for (;;) pause();
   }
+}
+
+// Looks again and again: a stop between a look and pause() would not end pause().
+void await_stop() {
+  while (!stop_requested()) usleep(1000);
 }
 
 TEST(Sandbox, ReturnsWhatTheBodyReturns) {
@@ -124,7 +132,7 @@ TEST(Sandbox, PassesAStopOnToTheBody) {
   if (caller == 0) {
     const int result = run_in_sandbox([&](const Sandbox&) {
       life.announce();
-      while (!stop_requested()) pause();
+      await_stop();
       return stop_signal() == SIGTERM ? 42 : 1;
     });
     _exit(result);
@@ -150,7 +158,7 @@ TEST(Sandbox, AHangupThatIsIgnoredStaysSo) {
       HostProgram program(network.host(0), {"sh", "-c", "kill -HUP $$; exit 5"});
       const int code = program.wait(10);
       life.announce();
-      while (!stop_requested()) pause();
+      await_stop();
       return stop_signal() == SIGTERM ? code : 1;
     });
     _exit(result);
@@ -259,6 +267,25 @@ TEST(Limits, ATightLimitOfProcessesIsToldWithItsName) {
   }));
 }
 
+TEST(Host, AThreadReturnsToItsOwnNamespaces) {
+  expect_in_sandbox([] {
+    const Host first("first"), second("second");
+    const std::string own = network_namespace_number();
+    std::promise<void> entered;
+    std::future<std::string> other = std::async(std::launch::async, [&] {
+      entered.get_future().wait();
+      second.inside([] {});
+      return network_namespace_number();
+    });
+    std::string found;
+    first.inside([&] {  // meanwhile the other thread enters and leaves the second host
+      entered.set_value();
+      found = other.get();
+    });
+    require(found == own, "the other thread is where it began");
+  });
+}
+
 long long most_of(const char* file) {
   long long least = 0, initial = 0, most = 0;
   require(static_cast<bool>(std::ifstream(file) >> least >> initial >> most), file);
@@ -301,6 +328,8 @@ TEST(HostProgram, RunsInsideTheHost) {
     require(fails.wait(10) == 3 && fails.output() == "what\n", "its errors");
     HostProgram hangs(network.host(0), {"sleep", "100"});
     require(hangs.wait(0.1) == -1, "one that hangs is killed");
+    HostProgram silent(network.host(0), {"sh", "-c", "exec >/dev/null 2>&1; sleep 100"});
+    require(silent.wait(0.5) == -1, "so is one that hangs after its output");
   });
 }
 
@@ -399,6 +428,13 @@ TEST(RequireKernelFeatures, SaysWhatThisKernelLacks) {
     EXPECT_NO_THROW(require_kernel_features(links));
   else
     EXPECT_THROW(require_kernel_features(links), RunError);
+}
+
+// A wrong file name must not end a sweep whose first points are measured.
+TEST(RequireKernelFeatures, ReadsTheTablesOfDistributions) {
+  const LinkSpec link = parse_link_spec("delay=1ms,jitter=1ms,dist=table:/nowhere.dist");
+  EXPECT_THAT(input_error([&] { require_kernel_features({link}); }),
+              HasSubstr("/nowhere.dist: cannot read it"));
 }
 
 }  // namespace

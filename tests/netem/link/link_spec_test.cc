@@ -130,7 +130,8 @@ TEST(LinkSpec, RefusesWhatNoLinkCanBe) {
       loss=1%/2%/3% loss=1%/100% loss=ge: loss=ge:1%/2%/3%/4%/5% loss=ge:1 reorder=1%
       delay=1ms,gap=5 delay=1ms,reorder=1%,gap=0 rate=1mbit,mtu=575 rate=1mbit,mtu=9217
       rate=1mbit,mtu=1500.5 rate=1mbit,place=here rate=1mbit,seed=-1 rate=1mbit,overhead=257
-      rate=1mbit,overhead=-24 rate=1mbit,shaper=cbq rate=1mbit,lte)");
+      rate=1mbit,overhead=-24 rate=1mbit,shaper=cbq rate=1mbit,lte
+      wan-100ms,delay=0s,queue=2bdp)");
   for (std::string text; links >> text;) EXPECT_NE(link_error(text), "") << text;
 }
 
@@ -220,6 +221,8 @@ TEST(LinkPresets, CanBeOverridden) {
   EXPECT_EQ(parse_link_spec("lte,delay=10ms").to_string(), "rate=12mbit,delay=10ms");
   EXPECT_EQ(parse_link_spec("lte,delay=0ms").to_string(), "rate=12mbit");
   EXPECT_EQ(parse_link_spec("adsl,up.rate=1mbit").up.rate, 1e6);
+  // Without a delay, the preset's queue of one round trip has no meaning.
+  EXPECT_EQ(parse_link_spec("wan-100ms,delay=0s").to_string(), "rate=100mbit");
 }
 
 TEST(LinkPresets, AreAsFarApartAsTheirNamesSay) {

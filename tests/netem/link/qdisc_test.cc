@@ -207,7 +207,7 @@ TEST(Netem, SharesAre32BitsOf100Percent) {
   EXPECT_EQ(netem_share(0.1), 4294967U);
 }
 
-// A correlated chance is requested by a greater threshold: docs of correlated_draws.h.
+// A correlated chance is requested by a greater threshold: see correlated_share().
 TEST(Netem, CorrelatedSharesAreHit) {
   EXPECT_EQ(netem_share(Chance{1, 0}), netem_share(1));
   EXPECT_EQ(netem_share(Chance{1, 25}), netem_share(100 * correlated_threshold(0.01, 0.25)));
