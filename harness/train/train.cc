@@ -30,7 +30,6 @@
 #include "reports/record/record.h"
 #include "workloads/trace/json_fields.h"
 #include "workloads/trace/trace.h"
-#include "workloads/trace/trace_format.h"
 
 namespace thinpipe {
 namespace {
@@ -223,10 +222,7 @@ void check_captures(const TrainOptions& options, const std::set<std::string>& fi
   for (const SweepPoint& point : plan_sweep(options.sweep)) {
     const std::string id = point.id(options.sweep);
     if (finished.contains(id) || !in_shard(id, options.sweep.shard, options.sweep.shards)) continue;
-    const fs::path trace = capture_folder(options, id) / kTraceFile;
-    if (fs::exists(trace))
-      throw InputError(fmt::format(
-          "--capture: there is {} already; remove its folder, or choose another", trace.string()));
+    check_capture_folder(capture_folder(options, id), options.sweep.resume);
   }
 }
 
