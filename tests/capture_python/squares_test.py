@@ -90,7 +90,8 @@ class SquaresTest(support.TestCase):
         # Nine samples in micro-batches of two: batch normalisation would refuse the ninth alone.
         batch = (torch.cat([inputs, inputs[:1] + 1]), torch.cat([targets, targets[:1]]))
         worker, _, _, _ = self.record("normed", model=model, batch=batch)
-        parts = [((batch[0][i:j], batch[1][i:j]), j - i) for i, j in ((0, 2), (2, 4), (4, 6), (6, 9))]
+        parts = [((batch[0][i:j], batch[1][i:j]), j - i)
+                 for i, j in ((0, 2), (2, 4), (4, 6), (6, 9))]
         self.assert_close(worker, model, by_hand(model, loss_of, parts, 9))
 
     def test_in_evaluation_batch_normalisation_does_not(self):
