@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/statistics.h"
 #include "base/units.h"
 #include "harness/options/terminal.h"
 #include "workloads/trace/json_fields.h"
@@ -111,11 +112,9 @@ ProfiledBucket bucket_from(const JsonField& field) {
 }
 
 std::optional<double> median_step(const Point& point) {
-  std::vector<double> values = point.samples("step_time"_metric);
+  const std::vector<double> values = point.samples("step_time"_metric);
   if (values.empty()) return std::nullopt;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+  return median(values);
 }
 
 LinkFigures figures_in(const JsonField& link) {

@@ -54,9 +54,18 @@ bool decodes_of_all_ranks(const Axes& axes) {
          axes.collective.starts_with("allreduce-");
 }
 
+// Returns the metric with the duration of encoding. CPU time does not include a GPU's work, and the
+// CPU time of several threads is their sum, so wall-clock time is used for both.
+const MetricType& encoding_time(const Records& records, const std::string& device) {
+  const bool one_thread = std::all_of(records.headers.begin(), records.headers.end(),
+                                      [](const Header& one) { return one.threads == 1; });
+  return device == kDeviceCpu && one_thread ? "compress_cpu_time"_metric : "compress_time"_metric;
+}
+
 RecordedSamples samples_of(const Records& records, const std::string& compressor,
                            const std::string& device) {
   RecordedSamples found;
+  const MetricType& encoding = encoding_time(records, device);
   const auto take = [](std::vector<double> from, std::vector<double>& to) {
     to.insert(to.end(), from.begin(), from.end());
   };
@@ -67,9 +76,7 @@ RecordedSamples samples_of(const Records& records, const std::string& compressor
     if (found.ranks > 0 && point.axes.ranks > found.ranks) continue;
     if (point.axes.ranks < found.ranks) found = {};
     found.ranks = point.axes.ranks;
-    // CPU time does not include the GPU's work, so wall-clock time is used for a GPU.
-    take(point.samples(device == kDeviceCpu ? "compress_cpu_time"_metric : "compress_time"_metric),
-         found.compress);
+    take(point.samples(encoding), found.compress);
     take(point.samples("decode_time"_metric), found.decode);
     take(point.samples("payload_bytes"_metric), found.payload);
     take(point.samples("copy_down_time"_metric), found.down);

@@ -40,10 +40,10 @@ struct CodecProfile {
 /// on this device, did not fail, all-reduced or all-gathered, and have the fewest ranks of such
 /// points. They give the median CPU time of encoding, the median time of decoding and the mean
 /// payload. The time of decoding is taken as that of the ranks' messages alone: the part that does
-/// not depend on their number, which clears the aggregate, is in it. On a GPU, points give the
-/// wall-clock time of encoding instead, and the copies that overlap nothing. The compressor
-/// determines the number of exchanges in a step, and the steps that have any. Several exchanges
-/// divide the recorded payload and copies evenly.
+/// not depend on their number, which clears the aggregate, is in it. On a GPU or with several
+/// threads, points give the wall-clock time of encoding instead; on a GPU they also give the copies
+/// that overlap nothing. The compressor determines the number of exchanges in a step, and the steps
+/// that have any. Several exchanges divide the recorded payload and copies evenly.
 /// @throws InputError when the records are of a different trace or have no point of this
 /// compressor, and for rules, because records have no times of their single compressors
 CodecProfile recorded_codec(const Records& records, const Trace& trace,

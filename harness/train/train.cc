@@ -30,7 +30,6 @@
 #include "reports/record/record.h"
 #include "workloads/trace/json_fields.h"
 #include "workloads/trace/trace.h"
-#include "workloads/trace/trace_format.h"
 
 namespace thinpipe {
 namespace {
@@ -212,16 +211,19 @@ Records records_there(const TrainOptions& options) {
   return read_records(options.sweep.out);
 }
 
-// Checks before anything is trained that the traces of all missing points can be written.
+// Checks before anything is trained that every missing point captures a step, and that its trace
+// can be written.
 void check_captures(const TrainOptions& options, const std::set<std::string>& finished) {
   if (options.capture.empty()) return;
+  if (options.capture_every > options.sweep.steps)
+    throw InputError(
+        fmt::format("--capture-every {}: a training of {} steps would capture none; expected at "
+                    "most {}",
+                    options.capture_every, options.sweep.steps, options.sweep.steps));
   for (const SweepPoint& point : plan_sweep(options.sweep)) {
     const std::string id = point.id(options.sweep);
     if (finished.contains(id) || !in_shard(id, options.sweep.shard, options.sweep.shards)) continue;
-    const fs::path trace = capture_folder(options, id) / kTraceFile;
-    if (fs::exists(trace))
-      throw InputError(fmt::format(
-          "--capture: there is {} already; remove its folder, or choose another", trace.string()));
+    check_capture_folder(capture_folder(options, id), options.sweep.resume);
   }
 }
 

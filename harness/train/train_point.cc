@@ -366,6 +366,15 @@ fs::path capture_folder(const TrainOptions& options, const std::string& id) {
   return options.capture / plain_file_name(id);
 }
 
+void check_capture_folder(const fs::path& folder, bool resumes) {
+  std::error_code none;
+  const bool taken = resumes ? fs::exists(folder / kTraceFile, none)
+                             : fs::exists(folder, none) && !fs::is_empty(folder, none);
+  if (taken)
+    throw InputError(fmt::format("--capture: {} is not empty; remove it, or choose another folder",
+                                 folder.string()));
+}
+
 Trained train_point(const TrainJob& job) {
   TrainPoint training(job);
   training.prepare();

@@ -40,6 +40,10 @@ struct TrainJob {
 /// Returns the folder of a point's captured trace. @param id  of the point
 std::filesystem::path capture_folder(const TrainOptions& options, const std::string& id);
 
+/// Checks that a trace can be written to the folder: it must be new or empty. A resumed training
+/// replaces an unfinished trace. @throws InputError
+void check_capture_folder(const std::filesystem::path& folder, bool resumes);
+
 /// A training has diverged: a loss or a gradient is not finite. The ranks are ready for other work.
 class Diverged : public RunError {
  public:

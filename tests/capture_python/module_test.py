@@ -215,6 +215,22 @@ class ModuleTest(support.TestCase):
         values = read_trace(scaled)["steps"][0]["workers"][0]["values"]
         self.assert_same_values(values, plain[0])
 
+    def test_the_scale_is_that_of_the_backward_pass(self):
+        class Scaler:
+            scale = 1024.0
+
+            def get_scale(self):
+                return self.scale
+        plain, _ = train("mlp", self.trace, steps=1)
+        scaled, scaler = os.path.join(self.folder, "scaled"), Scaler()
+        model, _, _ = make_model("mlp")
+        with thinpipe_capture.module(model, scaled, steps=1, first=0, scaler=scaler) as capture:
+            with capture.step():
+                (loss_of(model, batch_of("mlp", 0)) * 1024).backward()
+                scaler.scale = 2048.0  # as scaler.update() does before the step is over
+        values = read_trace(scaled)["steps"][0]["workers"][0]["values"]
+        self.assert_same_values(values, plain[0])
+
     def test_sparse_gradients_are_recorded_dense(self):
         model = nn.Embedding(6, 2, sparse=True)
         with thinpipe_capture.module(model, self.trace, steps=1, first=0):

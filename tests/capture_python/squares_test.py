@@ -84,6 +84,16 @@ class SquaresTest(support.TestCase):
         self.assert_replays(self.trace)
         self.assertIn("yes, of micro-batches", support.thinpipe("trace", "info", self.trace)[1])
 
+    def test_a_single_sample_is_no_micro_batch(self):
+        model, inputs, targets = make_model("normed")
+        model[3].p = 0.0
+        # Nine samples in micro-batches of two: batch normalisation would refuse the ninth alone.
+        batch = (torch.cat([inputs, inputs[:1] + 1]), torch.cat([targets, targets[:1]]))
+        worker, _, _, _ = self.record("normed", model=model, batch=batch)
+        parts = [((batch[0][i:j], batch[1][i:j]), j - i)
+                 for i, j in ((0, 2), (2, 4), (4, 6), (6, 9))]
+        self.assert_close(worker, model, by_hand(model, loss_of, parts, 9))
+
     def test_in_evaluation_batch_normalisation_does_not(self):
         model = make_model("normed")[0].eval()
         worker, trace, _, batch = self.record("normed", model=model)

@@ -65,7 +65,7 @@ struct Plateau {
 ///   constant                        1
 ///   step:at=0.5/0.75,factor=0.1     times `factor` from each of these steps on (He et al. 2016,
 ///                                   sec. 4.2: at 32,000 and 48,000 of 64,000 steps)
-///   decay:every=0.1,factor=0.8,from=0   times `factor` after every interval of length `every` from
+///   decay:every=0.1,factor=0.5,from=0   times `factor` after every interval of length `every` from
 ///                                   `from` on (the PTB configuration "medium": 0.8 an epoch after
 ///                                   six; Tsuzuku et al. 2018: halved every 25 of 300 epochs)
 ///   plateau:after=2,factor=0.25,least=0.001   times `factor`, down to `least`, when `after`

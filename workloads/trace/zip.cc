@@ -54,7 +54,9 @@ Archive open_archive(std::span<const std::byte> bytes, const std::string& shown)
 // One member of an archive. The constructor checks the member, unpack() unpacks it.
 class PackedMember {
  public:
-  PackedMember(zip_t* archive, std::uint64_t index, const std::string& shown)
+  /// @param archive_bytes  size of the whole archive
+  PackedMember(zip_t* archive, std::uint64_t index, std::size_t archive_bytes,
+               const std::string& shown)
       : archive_(archive), index_(index) {
     const char* const name = zip_get_name(archive, index, ZIP_FL_ENC_RAW);
     if (name == nullptr) throw InputError(shown + ": " + zip_strerror(archive));
@@ -66,6 +68,9 @@ class PackedMember {
     if (about_.comp_method != ZIP_CM_STORE && about_.comp_method != ZIP_CM_DEFLATE)
       fail(
           fmt::format("method: found {}, expected 0 (stored) or 8 (deflated)", about_.comp_method));
+    // Both sizes are those of the archive's directory, which can claim any.
+    if (about_.comp_size > archive_bytes)
+      fail(fmt::format("{} packed bytes, but the archive has {}", about_.comp_size, archive_bytes));
     if (about_.size / kDensest > about_.comp_size)
       fail(fmt::format("{} bytes cannot unpack to {}", about_.comp_size, about_.size));
   }
@@ -107,7 +112,8 @@ void unpack_zip(std::span<const std::byte> archive_bytes, const std::string& sho
   std::set<std::string> names;
   const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
   for (zip_int64_t i = 0; i < count; ++i) {
-    const PackedMember member(archive.get(), static_cast<std::uint64_t>(i), shown);
+    const PackedMember member(archive.get(), static_cast<std::uint64_t>(i), archive_bytes.size(),
+                              shown);
     if (!names.insert(member.name()).second) member.fail("appears twice");
     take(member.name(), member.unpack());
   }

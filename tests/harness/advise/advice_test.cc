@@ -131,7 +131,7 @@ TEST(Advice, HasEveryTensorInOneClass) {
 }
 
 // A ResNet-20's vectors have 1,386 of its 269,722 elements, and no matrix is smaller than 432.
-TEST(Advice, LeavesSmallTensorsUncompressed) {
+TEST(Advice, LeavesNoTensorUncompressedThatCostsTime) {
   AdviceRequest request = request_of("rate=1mbit", {"int8"});
   request.sweep.trace = "synthetic:model=resnet20,steps=2";
   const Advice advice = advice_of(request);

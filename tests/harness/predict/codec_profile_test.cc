@@ -50,6 +50,15 @@ TEST(CodecRecords, TakesThePointsWithFewestRanks) {
   EXPECT_EQ(profile.source, "records of out/records.jsonl");
 }
 
+// The CPU time of several threads is their sum, 12 ms; the codec takes 4 ms.
+TEST(CodecRecords, OfSeveralThreadsAreElapsedTimes) {
+  Records some = records();
+  some.headers[0].threads = 3;
+  some.points = {point("topk", 2, 12e-3, 4e-3)};
+  some.points[0].metrics["compress_time"].samples = {4e-3};
+  EXPECT_EQ(recorded_codec(some, trace(), parse_spec("topk")).buckets.at(0).compress, 4e-3);
+}
+
 // Records have means over the steps of a period.
 TEST(CodecRecords, OfADelayedMethodAreThoseOfAStepWithAnExchange) {
   Records some = records();

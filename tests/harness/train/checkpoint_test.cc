@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "harness/train/options.h"
 #include "harness/train/series.h"
+#include "harness/train/train_point.h"
 #include "tests/base/support.h"
 
 namespace thinpipe {
@@ -181,6 +182,25 @@ TEST(TrainOptions, ModelsOfTextAreJudgedByPerplexity) {
     options.learner.model = model;
     EXPECT_FALSE(options.perplexity()) << model;
   }
+}
+
+// A training that was killed leaves steps without a trace.json. Only a resumed training replaces
+// them; a new one would meet them in the middle of its first point.
+TEST(CaptureFolder, MustBeNewOrEmptyUnlessATrainingIsResumed) {
+  const TemporaryFolder folder;
+  const fs::path capture = folder / "topk";
+  const auto refuses = [&](bool resumes) {
+    return !input_error([&] { check_capture_folder(capture, resumes); }).empty();
+  };
+  EXPECT_FALSE(refuses(false));
+  EXPECT_FALSE(refuses(true));
+  fs::create_directories(capture);
+  EXPECT_FALSE(refuses(false));
+  write_bytes(capture / "step-00000009.safetensors", "x");
+  EXPECT_TRUE(refuses(false));
+  EXPECT_FALSE(refuses(true));
+  write_bytes(capture / "trace.json", "{}");
+  EXPECT_TRUE(refuses(true));
 }
 
 TEST(TrainTarget, ReadsWhatItWrites) {

@@ -132,7 +132,8 @@ struct PlainMember {
   std::uint16_t flags = 0;
   std::uint32_t size = 5;
   std::uint32_t crc = plain_crc("hello");
-  bool zip64 = false;  ///< sizes in a ZIP64 field
+  bool zip64 = false;             ///< sizes in a ZIP64 field
+  std::uint32_t packed_size = 0;  ///< in the headers; 0: the true one
 };
 
 std::string zip_archive(const std::vector<PlainMember>& members, std::uint16_t count = 0xffff) {
@@ -156,7 +157,8 @@ std::string zip_archive(const std::vector<PlainMember>& members, std::uint16_t c
     append_number(common, member.method);
     append_number(common, std::uint32_t{0});  // time and date
     append_number(common, member.crc);
-    const auto small = static_cast<std::uint32_t>(packed.size());
+    const auto true_size = static_cast<std::uint32_t>(packed.size());
+    const std::uint32_t small = member.packed_size > 0 ? member.packed_size : true_size;
     append_number(common, member.zip64 ? 0xffffffffU : small);
     append_number(common, member.zip64 ? 0xffffffffU : member.size);
     append_number(common, static_cast<std::uint16_t>(member.name.size()));
@@ -222,6 +224,9 @@ TEST(Zip, RefusesWhatDoesNotHoldTogether) {
   EXPECT_THAT(
       error(zip_archive({{.packed = stored_block("hello"), .method = 8, .size = 4000000000U}})),
       HasSubstr("cannot unpack to 4000000000"));
+  // So are more packed bytes than the archive has.
+  EXPECT_THAT(error(zip_archive({{.size = 4000000000U, .packed_size = 4000000000U}})),
+              HasSubstr("4000000000 packed bytes, but the archive has"));
   for (const std::uint32_t size : {4U, 6U})
     EXPECT_THAT(error(zip_archive({{.packed = stored_block("hello"), .method = 8, .size = size}})),
                 HasSubstr("damaged"));

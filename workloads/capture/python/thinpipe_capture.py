@@ -418,8 +418,11 @@ class _Squares:
 
     def _one_by_one(self, batch, size, part):
         squares, means = self._start()
-        for begin in range(0, size, part):
+        begin = 0
+        while begin < size:
             count = min(part, size - begin)
+            if part > 1 and size - begin == part + 1:
+                count += 1  # batch normalisation refuses a single sample
             piece = _map_tensors(lambda t: t.narrow(self.batch_dim, begin, count), batch)
             with torch.enable_grad():
                 gradients = torch.autograd.grad(self.loss_of(self.model, piece), self.parameters,
@@ -430,6 +433,7 @@ class _Squares:
                     value = value.detach().float() * (count / size)
                     squares[i] += value.pow(2)
                     means[i] += value
+            begin += count
         return squares, self._norm(means)
 
 
@@ -1034,6 +1038,12 @@ class Capture:
     def _seen_backward(self):
         pass
 
+    def _note_scale(self, record):
+        """Notes the loss scale of the gradients that were just copied. It is not read at the step's
+        end, because a marked step may contain `scaler.update()`."""
+        if self.scaler is not None:
+            record.scale = float(self.scaler.get_scale())
+
     def _end(self, end):
         """Ends a training step: all its gradients are copied, or the step is not recorded."""
         record, self._record = self._record, None
@@ -1043,8 +1053,6 @@ class Capture:
         if record is not None:
             record.end = end
             record.begin = record.begin if record.begin is not None else record.backward
-            if self.scaler is not None:
-                record.scale = float(self.scaler.get_scale())
             if self.clock.cuda:
                 record.copied = torch.cuda.Event()
                 record.copied.record()
@@ -1176,6 +1184,7 @@ class _DdpCapture(Capture):
             if bucket.is_last():
                 if record.backward is None:
                     record.backward = mark
+                self._note_scale(record)
                 self._end(mark)
         elif bucket.is_last():
             self._end(None)
@@ -1216,6 +1225,7 @@ class _ModuleCapture(Capture):
                     memory, begin = record.slot.take(parameter.grad)
                     record.slot.values[i] = memory[begin:begin + parameter.numel()].view(
                         parameter.shape)
+            self._note_scale(record)
         if whole and not self._manual:
             self._passes = 0
             self._end(record.end if record is not None else None)
