@@ -147,11 +147,17 @@ int HostProgram::wait(double seconds) {
   constexpr double kPollSeconds = 0.05;
   const auto begin = Clock::now();
   const auto is_over = [&] { return seconds_since(begin) >= seconds || stop_requested(); };
-  while (reading_.valid() && read_some(kPollSeconds))
-    if (is_over()) return end(), -1;
+  while (reading_.valid() && read_some(kPollSeconds)) {
+    if (!is_over()) continue;
+    end();
+    return -1;
+  }
   // A program may run on after it has closed its output.
   for (; !has_ended(); poll(nullptr, 0, kPollMilliseconds)) {
-    if (is_over()) return end(), -1;
+    if (is_over()) {
+      end();
+      return -1;
+    }
     reap_orphans();
   }
   return WIFEXITED(status_) ? WEXITSTATUS(status_) : -1;

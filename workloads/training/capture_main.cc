@@ -12,6 +12,7 @@
 #include "workloads/capture/options.h"
 #include "workloads/capture/progress.h"
 #include "workloads/trace/json_fields.h"
+#include "workloads/training/blas_kernels.h"
 #include "workloads/training/capture_run.h"
 
 namespace thinpipe {
@@ -97,4 +98,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace thinpipe
 
-int main(int argc, char** argv) { return thinpipe::run(argc, argv); }
+int main(int argc, char** argv) {
+  thinpipe::start_with_fitting_blas(argv);
+  return thinpipe::run(argc, argv);
+}
