@@ -149,7 +149,8 @@ std::vector<const Point*> whole_models(const ArmRecords& arm, const std::string&
 
 constexpr double kMaxAxisRanks = 1 << 20;
 
-// Returns each worker's mean over steps of `change`, applied to k-hat over k.
+// Returns each worker's mean over steps of `change`, applied to k-hat over k. Leaves out steps
+// without a k.
 MeasuredCell means_of_workers(const ArmRecords& arm, const std::string& compressor,
                               double (*change)(double)) {
   MeasuredCell cell;
@@ -159,7 +160,7 @@ MeasuredCell means_of_workers(const ArmRecords& arm, const std::string& compress
     const std::vector<double>&samples = found->second.samples, &ranks = point->at->rank;
     std::map<std::uint64_t, std::vector<double>> by_worker;
     for (std::size_t i = 0; i < std::min(samples.size(), ranks.size()); ++i)
-      if (ranks[i] >= 0 && ranks[i] < kMaxAxisRanks)
+      if (std::isfinite(samples[i]) && ranks[i] >= 0 && ranks[i] < kMaxAxisRanks)
         by_worker[static_cast<std::uint64_t>(ranks[i])].push_back(change(samples[i]));
     for (const auto& [worker, values] : by_worker)
       cell.repetitions.push_back({worker, mean(values)});

@@ -103,8 +103,8 @@ std::optional<MeanInterval> mean_interval(std::span<const double> values, double
 /// interval would reach 12.7 standard errors to each side.
 inline constexpr std::size_t kMinForMean = 3;
 
-/// Returns the mean of at least one sample and its 95 % interval. The samples are, for example, the
-/// results of several seeds.
+/// Returns the mean of the samples that are not NaN, with its 95 % interval from kMinForMean such
+/// samples on; NaN without any. The samples are, for example, the results of several seeds.
 Estimate mean_of_samples(std::span<const double> samples);
 
 }  // namespace thinpipe
