@@ -246,7 +246,7 @@ std::vector<std::string> quality_findings(const QualityPageData& summary) {
     }
   }
   const auto least_error = std::ranges::min_element(summary.totals, {}, [](const QualityRow& row) {
-    return row.bits < 32 ? row.error : INFINITY;
+    return row.bits < 32 && std::isfinite(row.error) ? row.error : INFINITY;
   });
   if (least_error->bits < 32 && std::isfinite(least_error->error))
     sentences.push_back(least_error->spec +

@@ -101,6 +101,18 @@ TEST(Kept, MarkdownAndFindingsTellThem) {
               HasSubstr("sends 1.17\xc3\x97 the requested number of elements (90 % CI "));
 }
 
+TEST(Kept, TheLowestErrorIsOfACompressorThatHasOne) {
+  QualityPageData summary;
+  for (const double error : {std::nan(""), 0.5}) {
+    QualityRow& row = summary.totals.emplace_back();
+    row.spec = std::isnan(error) ? "sbc" : "topk";
+    row.bits = 1;
+    row.error = error;
+  }
+  EXPECT_THAT(quality_findings(summary),
+              ::testing::ElementsAre(HasSubstr("topk has the lowest relative error")));
+}
+
 TEST(Kept, ThePageDrawsThemAndHostileNamesAreText) {
   if (std::system("gnuplot --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no gnuplot";
   TemporaryFolder folder;
