@@ -87,6 +87,12 @@ void add_rows(const Json& point, Json& rows) {
   }
 }
 
+// Returns the median over all launches with its interval. A single launch needs no resampling.
+Estimate median_estimate(const Repeats& repeats) {
+  return repeats.size() == 1 ? median_of(repeats, {median(repeats[0]), {}})
+                             : median_of(repeats, bootstrap_median(repeats, 0));
+}
+
 // The Perfetto UI drops a slice that partly overlaps another slice of the same thread. Phases that
 // partly overlap are therefore put on different threads. Times are whole nanoseconds, as in
 // Perfetto's parser, so that rounding does not make adjacent phases overlap.
@@ -294,26 +300,27 @@ std::string export_google_benchmark(const std::vector<LaunchRecords>& launches) 
 }
 
 std::string export_bmf(const std::vector<LaunchRecords>& launches) {
-  std::map<std::string, std::map<std::string, std::vector<double>>> all;  // point, metric, samples
+  std::map<std::string, std::map<std::string, Repeats>> all;  // point, metric, samples by launch
   for (const LaunchRecords& launch : launches) {
     for (const Json& point : launch.points) {
       if (point.at("status") != "ok") continue;
       for (const auto& [name, metric] : point.at("metrics").items()) {
-        std::vector<double>& samples = all[point.at("id")][name];
+        std::vector<double> samples;
         for (const Json& sample : metric.at("samples"))
           if (sample.is_number()) samples.push_back(sample.get<double>());
+        if (!samples.empty()) all[point.at("id")][name].push_back(std::move(samples));
       }
     }
   }
   Json json = Json::object();
   for (const auto& [id, metrics] : all) {
-    for (const auto& [name, samples] : metrics) {
-      if (samples.empty()) continue;
+    for (const auto& [name, repeats] : metrics) {
+      const Estimate estimate = median_estimate(repeats);
       Json& measure = json[id][name];
-      measure["value"] = median(samples);
-      if (const auto interval = exact_median_interval(samples)) {
-        measure["lower_value"] = interval->low;
-        measure["upper_value"] = interval->high;
+      measure["value"] = estimate.value;
+      if (estimate.interval) {
+        measure["lower_value"] = estimate.interval->low;
+        measure["upper_value"] = estimate.interval->high;
       }
     }
   }

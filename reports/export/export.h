@@ -30,9 +30,9 @@ std::string export_csv(const std::vector<LaunchRecords>& launches);
 /// are named in the context's `left_out`.
 std::string export_google_benchmark(const std::vector<LaunchRecords>& launches);
 
-/// Returns Bencher's metric format: for each point id, the median of each metric, with its 95 %
-/// interval as `lower_value` and `upper_value` if there are enough samples. Leaves out points that
-/// are not `ok`.
+/// Returns Bencher's metric format: for each point id, the median of each metric over all launches,
+/// with its 95 % interval as `lower_value` and `upper_value` if there are enough samples. The
+/// interval is that of median_of(), with launches as repeats. Leaves out points that are not `ok`.
 std::string export_bmf(const std::vector<LaunchRecords>& launches);
 
 /// Returns Chrome's trace events, which the Perfetto UI opens: the recorded step of every point,

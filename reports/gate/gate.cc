@@ -24,12 +24,12 @@ std::vector<double> last_samples(const MetricSeries& series) {
   return {};
 }
 
-// Returns whether launches of one build differ; an exact metric must not.
+// Returns whether launches of one build differ; an exact metric must not. A launch without a finite
+// value differs from one with values.
 bool varies(const MetricSeries& series) {
   const std::vector<double> last = last_samples(series);
-  return std::ranges::any_of(series.launches, [&](const std::vector<double>& samples) {
-    return !samples.empty() && samples != last;
-  });
+  return std::ranges::any_of(
+      series.launches, [&](const std::vector<double>& samples) { return samples != last; });
 }
 
 // Returns the change from `before` to `after`, which is positive if `after` is worse. The change is
@@ -274,6 +274,9 @@ MetricComparison compare_exact(const SeriesName& name, const MetricSeries& befor
   } else if (varies(before)) {
     comparison.verdict = Verdict::kWorse;
     comparison.note = "differs between launches of the baseline";
+  } else if (old_samples.empty() != samples.empty()) {
+    comparison.verdict = Verdict::kWorse;
+    comparison.note = "no finite value";
   } else if (old_samples == samples) {
     comparison.verdict = Verdict::kSame;
   } else if (comparison.change < 0 && direction_counts) {

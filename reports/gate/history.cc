@@ -59,15 +59,20 @@ int side(const Standing& standing, double margin) {
   return !is_outlying(standing, margin) ? 0 : standing.change > 0 ? 1 : -1;
 }
 
-Verdict standing_verdict(const std::string& better, const Standing& standing, double newest,
-                         double margin) {
-  const int where = side(standing, margin);
-  if (where == 0) return Verdict::kSame;
-  if (better == "higher") return where < 0 ? Verdict::kWorse : Verdict::kBetter;
-  if (better == "lower") return where > 0 ? Verdict::kWorse : Verdict::kBetter;
+bool is_worse(const std::string& better, double before, double after) {
+  if (better == "higher") return after < before;
+  if (better == "lower") return after > before;
   const double target = std::strtod(better.c_str() + better.find(':') + 1, nullptr);
-  return std::abs(newest - target) > std::abs(standing.typical - target) ? Verdict::kWorse
-                                                                         : Verdict::kBetter;
+  return std::abs(after - target) > std::abs(before - target);
+}
+
+// Sets the verdict and `change`, which is positive if the newest value is worse.
+// @param change  a fraction of the value before, of either sign
+void set_verdict(double change, bool is_same, MetricComparison& comparison) {
+  const bool worse = is_worse(comparison.better, comparison.before, comparison.after);
+  const double size = std::abs(change);
+  comparison.change = worse || size == 0 ? size : -size;
+  comparison.verdict = is_same ? Verdict::kSame : worse ? Verdict::kWorse : Verdict::kBetter;
 }
 
 MetricComparison judge_one(const SeriesName& name, const HistorySeries& series,
@@ -85,12 +90,8 @@ MetricComparison judge_one(const SeriesName& name, const HistorySeries& series,
   if (series.kind == "exact") {
     comparison.before = values[values.size() - 2];
     const double difference = comparison.after - comparison.before;
-    comparison.change =
-        comparison.before != 0 ? difference / std::abs(comparison.before) : difference;
-    const bool is_better = (series.better == "higher") == (difference > 0);
-    comparison.verdict = difference == 0 ? Verdict::kSame
-                         : is_better     ? Verdict::kBetter
-                                         : Verdict::kWorse;
+    set_verdict(comparison.before != 0 ? difference / std::abs(comparison.before) : difference,
+                difference == 0, comparison);
     return comparison;
   }
   comparison.margin = margin;
@@ -103,9 +104,8 @@ MetricComparison judge_one(const SeriesName& name, const HistorySeries& series,
     return comparison;
   }
   comparison.before = found->typical;
-  comparison.change = series.better == "higher" ? -found->change : found->change;
   comparison.samples = values.size() - 1 - found->since;
-  comparison.verdict = standing_verdict(series.better, *found, comparison.after, margin);
+  set_verdict(found->change, !is_outlying(*found, margin), comparison);
   if (series.kind == "quality") judge_bounds(margins, comparison);
   return comparison;
 }

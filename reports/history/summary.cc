@@ -44,23 +44,28 @@ double level(const HistoryTrend& of, std::size_t step) {
   return median(std::span(of.values).subspan(begin, end - begin));
 }
 
+// Returns (after - before) / |before|; NaN where `before` is 0.
+double relative_change(double before, double after) {
+  return before != 0 ? (after - before) / std::abs(before) : NAN;
+}
+
+// Returns " (+5.3 %)"; "" without a finite change.
 std::string change_between(double before, double after) {
-  if (before == 0 || !std::isfinite(after / before)) return "";
-  return fmt::format(" ({:+.1f} %)", 100 * (after / before - 1));
+  const double change = relative_change(before, after);
+  return std::isfinite(change) ? fmt::format(" ({:+.1f} %)", 100 * change) : "";
 }
 
 std::vector<std::string> newest_sentences(const HistorySummary& summary) {
   std::vector<std::string> sentences;
   for (const MetricComparison& of : summary.outcome.comparisons) {
     if (of.verdict != Verdict::kWorse && of.verdict != Verdict::kBetter) continue;
-    const double change = of.better == "higher" ? -of.change : of.change;
     sentences.push_back(fmt::format(
         "{} is {} in the newest launch: {}, {} {}{}.", series_title(of.name),
         verdict_name(of.verdict), value_text(of.unit, of.kind, of.after),
         of.kind == "exact" ? "in the launch before"
                            : fmt::format("median of the {} before it", of.samples),
         value_text(of.unit, of.kind, of.before),
-        of.kind != "exact" && of.before != 0 ? fmt::format(" ({:+.1f} %)", 100 * change) : ""));
+        of.kind == "exact" ? "" : change_between(of.before, of.after)));
   }
   return sentences;
 }
@@ -236,9 +241,9 @@ Table history_trends_table(const HistorySummary& summary) {
     row.push_back(std::isfinite(before)
                       ? TableCell{history_value_text(of.series, before), "", before}
                       : TableCell{kAbsent});
-    const double change = before != 0 ? of.values.back() / before - 1 : NAN;
     row.push_back(figure_cell(
-        change, [](double fraction) { return fmt::format("{:+.2f} %", 100 * fraction); }));
+        relative_change(before, of.values.back()),
+        [](double fraction) { return fmt::format("{:+.2f} %", 100 * fraction); }));
     row.push_back(count_cell(of.values.size()));
     TableCell now{of.is_newest ? verdict_name(of.verdict) : "missing"};
     now.is_best = of.is_newest && of.verdict == Verdict::kBetter;

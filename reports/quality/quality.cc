@@ -189,7 +189,8 @@ Table quality_table(const std::vector<QualityRow>& rows, bool tensors) {
   return table;
 }
 
-// Returns |ln(k-hat / k)|: how far the quality is from 1 in either direction.
+// Returns |ln(k-hat / k)|: how far the quality is from 1 in either direction. Infinite if the
+// compressor sent nothing.
 double miss(const QualityRow& row) { return std::fabs(std::log(row.quality->mean)); }
 
 // A smaller miss is invisible in three digits.
@@ -226,7 +227,7 @@ std::vector<std::string> quality_findings(const QualityPageData& summary) {
   std::vector<std::string> sentences;
   std::vector<const QualityRow*> estimated;
   for (const QualityRow& row : summary.totals)
-    if (row.quality && row.quality->mean > 0) estimated.push_back(&row);
+    if (row.quality && row.quality->mean >= 0) estimated.push_back(&row);
   const auto told = [](const QualityRow& row) {
     return row.spec + " sends " + format_number(row.quality->mean) +
            "\xc3\x97 the requested number of elements" + quality_interval(*row.quality);
@@ -246,7 +247,7 @@ std::vector<std::string> quality_findings(const QualityPageData& summary) {
     }
   }
   const auto least_error = std::ranges::min_element(summary.totals, {}, [](const QualityRow& row) {
-    return row.bits < 32 ? row.error : INFINITY;
+    return row.bits < 32 && std::isfinite(row.error) ? row.error : INFINITY;
   });
   if (least_error->bits < 32 && std::isfinite(least_error->error))
     sentences.push_back(least_error->spec +

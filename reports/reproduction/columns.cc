@@ -150,7 +150,7 @@ std::vector<const Point*> whole_models(const ArmRecords& arm, const std::string&
 constexpr double kMaxAxisRanks = 1 << 20;
 
 // Returns means over steps of `change`, applied to k-hat over k: one for each worker of `quality`, or
-// for each seed of a training.
+// for each seed of a training. Leaves out steps without a k.
 MeasuredCell means_of_quality(const ArmRecords& arm, const std::string& compressor,
                               double (*change)(double)) {
   if (!training_of(arm).empty())
@@ -168,7 +168,7 @@ MeasuredCell means_of_quality(const ArmRecords& arm, const std::string& compress
     const std::vector<double>&samples = found->second.samples, &ranks = point->at->rank;
     std::map<std::uint64_t, std::vector<double>> by_worker;
     for (std::size_t i = 0; i < std::min(samples.size(), ranks.size()); ++i)
-      if (ranks[i] >= 0 && ranks[i] < kMaxAxisRanks)
+      if (std::isfinite(samples[i]) && ranks[i] >= 0 && ranks[i] < kMaxAxisRanks)
         by_worker[static_cast<std::uint64_t>(ranks[i])].push_back(change(samples[i]));
     for (const auto& [worker, values] : by_worker)
       cell.repetitions.push_back({worker, mean(values)});

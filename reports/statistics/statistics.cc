@@ -192,9 +192,9 @@ std::optional<MeanInterval> mean_interval(std::span<const double> values, double
 
 Estimate mean_of_samples(std::span<const double> samples) {
   constexpr double kConfidence = 0.95;
-  const MeanInterval found = mean_interval(samples, kConfidence).value_or(MeanInterval{});
-  return {.value = found.mean,
-          .interval = samples.size() < kMinForMean ? std::nullopt : found.interval};
+  const std::optional<MeanInterval> found = mean_interval(samples, kConfidence);
+  if (!found) return {std::numeric_limits<double>::quiet_NaN(), std::nullopt};
+  return {found->mean, found->samples < kMinForMean ? std::nullopt : found->interval};
 }
 
 }  // namespace thinpipe

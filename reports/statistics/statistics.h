@@ -63,7 +63,9 @@ std::optional<Interval> exact_median_interval(std::span<const double> samples);
 
 /// A median, and the medians of kResamplings bootstrap resamples. A resample first draws repeats,
 /// then steps within each drawn repeat. This order accounts for the fact that steps of one repeat
-/// share its conditions and are not independent.
+/// share its conditions and are not independent. An interval of the resampled medians is too narrow
+/// for few repeats that differ by more than their steps: within the range of the medians of n
+/// repeats, the true median lies with a probability of only 1 - 2/2^n.
 struct BootstrappedMedian {
   double value = 0;
   std::vector<double> resampled;  ///< empty below kMinForInterval samples
@@ -103,8 +105,8 @@ std::optional<MeanInterval> mean_interval(std::span<const double> values, double
 /// interval would reach 12.7 standard errors to each side.
 inline constexpr std::size_t kMinForMean = 3;
 
-/// Returns the mean of at least one sample and its 95 % interval. The samples are, for example, the
-/// results of several seeds.
+/// Returns the mean of the samples that are not NaN, with its 95 % interval from kMinForMean such
+/// samples on; NaN without any. The samples are, for example, the results of several seeds.
 Estimate mean_of_samples(std::span<const double> samples);
 
 }  // namespace thinpipe

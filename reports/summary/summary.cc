@@ -31,12 +31,12 @@ double crossing(const RateAndRatio& left, const RateAndRatio& right) {
   return std::exp(x0 + (x1 - x0) * (y0 / (y0 - y1)));
 }
 
-// Returns the crossing at the highest rate: with increasing rate from faster to slower, or back.
-std::optional<double> last_crossing(const std::vector<RateAndRatio>& curve, bool from_faster) {
+// Returns the index of the point after the crossing at the highest rate: with increasing rate from
+// faster to slower, or back. 0 without a crossing.
+std::size_t last_crossing(const std::vector<RateAndRatio>& curve, bool from_faster) {
   for (std::size_t i = curve.size(); i-- > 1;)
-    if (is_above(curve[i - 1]) == from_faster && is_above(curve[i]) != from_faster)
-      return crossing(curve[i - 1], curve[i]);
-  return std::nullopt;
+    if (is_above(curve[i - 1]) == from_faster && is_above(curve[i]) != from_faster) return i;
+  return 0;
 }
 
 std::optional<double> crossing_of_ends(std::span<const SpeedupAtRate> points, bool from_faster,
@@ -46,7 +46,8 @@ std::optional<double> crossing_of_ends(std::span<const SpeedupAtRate> points, bo
     if (!point.speedup.interval) return std::nullopt;
     curve.push_back({point.rate, (*point.speedup.interval).*end});
   }
-  return last_crossing(curve, from_faster);
+  const std::size_t at = last_crossing(curve, from_faster);
+  return at == 0 ? std::nullopt : std::optional(crossing(curve[at - 1], curve[at]));
 }
 
 bool any_is(std::span<const SpeedupAtRate> points, Pays wanted) {
@@ -239,24 +240,28 @@ BreakEven break_even(std::span<const SpeedupAtRate> points) {
   }
   for (std::size_t i = 1; i < curve.size(); ++i)
     result.crossings += is_above(curve[i - 1]) != is_above(curve[i]) ? 1 : 0;
-  // A curve that crosses pays somewhere, so it needs a rate at which it certainly does.
-  const bool decides =
-      any_is(points, Pays::kYes) || (result.crossings == 0 && any_is(points, Pays::kNo));
-  if (!decides || (result.crossings == 0 && any_is(points, Pays::kOpen))) {
+  if (result.crossings == 0) {
+    result.kind = any_is(points, Pays::kOpen) ? BreakEven::Kind::kOpen
+                  : is_above(curve[0])        ? BreakEven::Kind::kPaysEverywhere
+                                              : BreakEven::Kind::kPaysNowhere;
+    return result;
+  }
+  // A crossing counts only if the compressor is significantly faster somewhere on its faster side.
+  const std::size_t stop = last_crossing(curve, /*from_faster=*/true);
+  const std::size_t start = last_crossing(curve, /*from_faster=*/false);
+  const bool from_faster = any_is(points.first(stop), Pays::kYes);
+  if (!from_faster && (start <= stop || !any_is(points.subspan(start), Pays::kYes))) {
     result.kind = BreakEven::Kind::kOpen;
     return result;
   }
-  if (result.crossings == 0) {
-    result.kind =
-        is_above(curve[0]) ? BreakEven::Kind::kPaysEverywhere : BreakEven::Kind::kPaysNowhere;
-    return result;
-  }
-  const std::optional<double> stops = last_crossing(curve, /*from_faster=*/true);
-  const bool from_faster = stops.has_value();
+  const std::size_t at = from_faster ? stop : start;
   result.kind = from_faster ? BreakEven::Kind::kPaysBelow : BreakEven::Kind::kPaysAbove;
-  result.rate = from_faster ? *stops : last_crossing(curve, false).value_or(0);
-  result.low = crossing_of_ends(points, from_faster, &Interval::low);
-  result.high = crossing_of_ends(points, from_faster, &Interval::high);
+  result.rate = crossing(curve[at - 1], curve[at]);
+  // The curve of the lower ends stops being faster at a lower rate than `rate`, that of the upper
+  // ends at a higher one. Crossings on the other side of `rate` belong to other crossings.
+  const std::span<const SpeedupAtRate> below = points.first(at + 1), above = points.subspan(at - 1);
+  result.low = crossing_of_ends(from_faster ? below : above, from_faster, &Interval::low);
+  result.high = crossing_of_ends(from_faster ? above : below, from_faster, &Interval::high);
   // The pessimistic curve of a compressor that is faster above a rate crosses later.
   if (!from_faster) std::swap(result.low, result.high);
   return result;

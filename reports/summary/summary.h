@@ -32,23 +32,25 @@ struct BreakEven {
     kNothingMeasured,
     kPaysEverywhere,  ///< significantly faster than the baseline at every measured rate
     kPaysNowhere,     ///< at no measured rate faster
-    kOpen,            ///< indistinguishable at some rates, and without a crossing
+    kOpen,            ///< indistinguishable at some rates, and without a crossing that counts
     kPaysBelow,       ///< faster below `rate`
     kPaysAbove,       ///< faster above `rate`
   };
   Kind kind = Kind::kNothingMeasured;
-  double rate = 0;            ///< bit/s; for kPaysBelow and kPaysAbove
-  std::optional<double> low;  ///< where the lower ends of the intervals cross 1
-  std::optional<double> high;
-  int crossings = 0;  ///< of the curve with 1; `rate` is the highest of several
+  double rate = 0;                  ///< bit/s; for kPaysBelow and kPaysAbove
+  std::optional<double> low, high;  ///< the interval around `rate`; an open end is nullopt
+  int crossings = 0;                ///< of the curve with 1
 };
 
 /// Interpolates the break-even rate. Between two adjacent measured rates, ln(speed-up) is taken as
 /// linear in ln(rate). The break-even rate is the rate at which this line is 0. If the curve
-/// crosses from faster to slower several times, the crossing at the highest rate counts. Nothing is
-/// extrapolated beyond the measured rates. `low` and `high` are the crossings of the curves through
-/// the lower and through the upper ends of the intervals, if these curves cross. If every interval
-/// contains 1, the result is kOpen. `points` ascend in rate; a speed-up of exactly 1 is not faster.
+/// crosses from faster to slower several times, the crossing at the highest rate counts, if the
+/// compressor is significantly faster at some rate below it. Otherwise the highest crossing from
+/// slower to faster counts, if the compressor is significantly faster at some rate above it. If
+/// neither counts, the result is kOpen. Nothing is extrapolated beyond the measured rates. `low`
+/// and `high` are crossings of the curves through the lower and through the upper ends of the
+/// intervals. Each is set only if its curve crosses on that side of `rate`. `points` ascend in
+/// rate; a speed-up of exactly 1 is not faster.
 BreakEven break_even(std::span<const SpeedupAtRate> points);
 
 /// One compressor at one link rate, over its repeats. Only `ok` repeats count. Where there are

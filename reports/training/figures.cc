@@ -106,7 +106,7 @@ BoxChart rows_of(const Sectioned& in, const std::string& id, const std::string& 
   for (const auto& [group, style] : in.section.groups) {
     const std::optional<Estimate> mean = group->mean(metric);
     // A mean over only the seeds that reached the target would be biased.
-    if (!mean || (all_seeds && group->count(metric) < group->used.size())) continue;
+    if (!mean || (all_seeds && !group->is_complete(metric))) continue;
     const Estimate shown = mean->mapped([&](double value) { return factor * value; });
     chart.rows.push_back({group->label, style, shown.value, shown.interval, std::nullopt,
                           group->trusted(),

@@ -21,8 +21,8 @@ TableCell mean_cell(const TrainedGroup& group, const MetricType& metric, double 
   const Estimate shown = mean->mapped([&](double value) { return factor * value; });
   TableCell cell = figure_cell(shown, format, /*tells_missing=*/false);
   const std::size_t count = group.count(metric);
-  if (counts_seeds && count < group.used.size())
-    cell.detail = std::to_string(count) + " of " + std::to_string(group.used.size()) + " seeds";
+  if (counts_seeds && !group.is_complete(metric))
+    cell.detail = std::to_string(count) + " of " + std::to_string(group.seeds()) + " seeds";
   return cell;
 }
 

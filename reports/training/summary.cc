@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "base/error.h"
 #include "base/plain_table.h"
@@ -67,11 +68,11 @@ std::string quality_cell(const TrainingSummary& summary, const TrainedGroup& gro
   return text;
 }
 
-// Returns the mean over seeds, or how many seeds reached the target where some did not.
+// Returns the mean over seeds, or how many seeds reached the target where some did not or diverged.
 std::string seconds_cell(const TrainedGroup& group, const MetricType& metric) {
   const std::size_t count = group.count(metric);
   if (count == 0) return group.used.empty() ? "-" : "never";
-  if (count < group.used.size()) return fmt::format("{} of {}", count, group.used.size());
+  if (!group.is_complete(metric)) return fmt::format("{} of {}", count, group.seeds());
   return format_time(group.mean(metric)->value);
 }
 
@@ -96,12 +97,13 @@ std::string link_of(const TrainedGroup& group) {
   return axes.link.find(',') == std::string::npos ? format_rate(axes.rate) : axes.link;
 }
 
-// Returns the fastest training comparable with `like`; null where none reached the target.
+// Returns the fastest training comparable with `like`; null where none reached the target with all
+// seeds.
 const TrainedGroup* fastest(const TrainingSummary& summary, const TrainedGroup& like) {
   const TrainedGroup* best = nullptr;
   for (const TrainedGroup& one : summary.groups) {
     const MetricType& metric = summary.time_metric();
-    if (!one.comparable(like) || !one.trusted() || one.count(metric) < one.used.size()) continue;
+    if (!one.comparable(like) || !one.trusted() || !one.is_complete(metric)) continue;
     if (best == nullptr || one.mean(metric)->value < best->mean(metric)->value) best = &one;
   }
   return best;
@@ -145,6 +147,17 @@ std::string quality_sentence(const TrainingSummary& summary, const TrainedGroup&
   else
     text += "; three seeds or more give 95 % CIs (`--seeds`).";
   return text;
+}
+
+// Returns which trainings diverged; "" for none. Means over the other seeds flatter a compressor.
+std::string diverged_sentence(const TrainingSummary& summary) {
+  std::vector<std::string> names;
+  for (const TrainedGroup& group : summary.groups)
+    if (group.diverged > 0)
+      names.push_back(fmt::format("{} on {} ({} of {})", name_of(summary, group), link_of(group),
+                                  group.diverged, counted(group.seeds(), "seed")));
+  if (names.empty()) return "";
+  return "Diverged, and therefore left out of means: " + listed(names) + ".";
 }
 
 std::string trouble_sentence(const TrainingSummary& summary) {
@@ -207,11 +220,8 @@ std::optional<double> TrainingSummary::gain(const TrainedGroup& group, Baseline 
   const TrainedGroup* dense = baseline(group, kind);
   const auto time = group.mean(time_metric());
   // The time to a target counts only where every seed reached it.
-  const auto is_complete = [this](const TrainedGroup& one) {
-    return one.count(time_metric()) == one.used.size();
-  };
-  if (dense == nullptr || !time || !group.trusted() || !is_complete(group) ||
-      !is_complete(*dense) || time->value <= 0)
+  if (dense == nullptr || !time || !group.trusted() || !group.is_complete(time_metric()) ||
+      !dense->is_complete(time_metric()) || time->value <= 0)
     return std::nullopt;
   return dense->mean(time_metric())->value / time->value;
 }
@@ -236,6 +246,7 @@ TrainingSummary summarize_training(const Records& records) {
     ++(point.status == Status::kOk        ? group->ok
        : point.status == Status::kInvalid ? group->invalid
                                           : group->failed);
+    group->diverged += point.diverged ? 1 : 0;
   }
   for (TrainedGroup& group : summary.groups)
     for (const Point& point : records.points)
@@ -282,8 +293,8 @@ std::vector<std::string> training_findings(const TrainingSummary& summary) {
   } else if (!summary.groups.empty() && !summary.target.empty()) {
     sentences.push_back("No trusted training reached " + summary.target + ".");
   }
-  if (const std::string trouble = trouble_sentence(summary); !trouble.empty())
-    sentences.push_back(trouble);
+  for (std::string sentence : {diverged_sentence(summary), trouble_sentence(summary)})
+    if (!sentence.empty()) sentences.push_back(std::move(sentence));
   return sentences;
 }
 

@@ -18,12 +18,17 @@ struct TrainedGroup {
   std::optional<Baseline> baseline = {};
   std::string label = {};  ///< compressor, collective and bucketing, where groups differ in them
   int ok = 0, invalid = 0, failed = 0;
+  std::size_t diverged = 0;  ///< of the failed ones: trainings that ended without a result
   std::vector<const Point*> used = {};
 
   /// Returns the mean over the used points, which have one value each; nothing where none has one.
   std::optional<Estimate> mean(const MetricType& metric) const;
   /// Returns how many of the used points have the metric.
   std::size_t count(const MetricType& metric) const;
+  /// Returns the number of seeds with an outcome: the used points, and the diverged trainings.
+  std::size_t seeds() const { return used.size() + diverged; }
+  /// Returns whether all seeds() have the metric; diverged trainings have none.
+  bool is_complete(const MetricType& metric) const { return count(metric) == seeds(); }
   /// Returns whether the point is one of the group's seeds, used or not.
   bool holds(const Point& point) const;
   bool trusted() const { return ok > 0; }
@@ -49,8 +54,8 @@ struct TrainingSummary {
   /// any.
   const TrainedGroup* baseline(const TrainedGroup& group, std::optional<Baseline> kind = {}) const;
   /// Returns the baseline's time_metric() divided by the group's; the baseline is that of
-  /// baseline(group, kind). Returns nothing if there is no baseline, if a seed missed the target,
-  /// or if the group is not trusted.
+  /// baseline(group, kind). Returns nothing if there is no baseline, if a seed diverged or missed
+  /// the target, or if the group is not trusted.
   std::optional<double> gain(const TrainedGroup& group, Baseline kind) const;
   bool has_baseline(Baseline kind) const;
 };
@@ -61,7 +66,8 @@ TrainingSummary summarize_training(const Records& records);
 /// Returns a line for each compressor on each link, at most 80 columns wide.
 std::string training_table(const TrainingSummary& summary);
 
-/// Returns the fastest training and its quality, and how many trainings failed or are invalid.
+/// Returns the fastest training and its quality, which trainings diverged, and how many failed or
+/// are invalid.
 std::vector<std::string> training_findings(const TrainingSummary& summary);
 
 /// Returns table and findings. @throws InputError for records of another kind

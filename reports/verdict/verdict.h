@@ -96,7 +96,8 @@ struct Outcome {
   double rate = 0;
   const Series* best = nullptr;  ///< the fastest compressor; never a baseline
   const Cell* cell = nullptr;
-  std::vector<const Series*> ties;  ///< compressors whose interval overlaps that of the best
+  /// Compressors whose step time over that of the best has an interval that contains 1.
+  std::vector<const Series*> ties;
 };
 
 Outcome outcome_at(const Group& group, double rate);

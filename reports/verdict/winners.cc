@@ -15,8 +15,12 @@ bool is_trusted(const Cell* cell) {
   return cell != nullptr && cell->status == Status::kOk && cell->step_time.has_value();
 }
 
-const Estimate& comparable(const Cell& cell) {
-  return cell.speedup ? *cell.speedup : *cell.step_time;
+// Returns whether the interval of the ratio of both step times contains 1. Intervals of speed-ups
+// would not do: both have the baseline's noise, so they may overlap although the two compressors
+// clearly differ.
+bool is_tie(const Cell& one, const Cell& other) {
+  const auto interval = ratio_of_medians(one.bootstrapped, other.bootstrapped).interval;
+  return interval && interval->holds(1);
 }
 
 Outcome::Kind kind_of(const Cell& cell) {
@@ -189,8 +193,7 @@ Outcome outcome_at(const Group& group, double rate) {
   for (const Series& series : group.series) {
     const Cell* cell = series.at(rate);
     if (series.is_baseline() || &series == outcome.best || !is_trusted(cell)) continue;
-    const auto &one = comparable(*cell).interval, &best = comparable(*outcome.cell).interval;
-    if (one && best && one->overlaps(*best)) outcome.ties.push_back(&series);
+    if (is_tie(*cell, *outcome.cell)) outcome.ties.push_back(&series);
   }
   return outcome;
 }

@@ -104,6 +104,29 @@ TEST(ExportBmf, MediansByPointAndMetric) {
   EXPECT_EQ(measures.at("payload_bytes").at("value"), 34000);
 }
 
+// Three launches around 1, 2 and 3 s, with hardly any spread in a launch. As 60 independent samples
+// their median's interval would be 2 s +- this spread.
+TEST(ExportBmf, LaunchesThatDisagreeWidenTheInterval) {
+  std::vector<LaunchRecords> launches;
+  for (const double level : {1.0, 2.0, 3.0}) {
+    std::vector<double> times;
+    for (int i = 0; i < 20; ++i) times.push_back(level + 1e-3 * i);
+    LaunchRecords& launch = launches.emplace_back();
+    launch.header = header_json(sample::header());
+    launch.points.push_back(point_json(sample::point("topk", 1e8, 0, times)));
+  }
+  const auto step_time = [&] {
+    return Json::parse(export_bmf(launches)).begin().value().at("step_time");
+  };
+  EXPECT_NEAR(step_time().at("value").get<double>(), 2.0095, 1e-9);
+  EXPECT_LT(step_time().at("lower_value").get<double>(), 1.1);
+  EXPECT_GT(step_time().at("upper_value").get<double>(), 2.9);
+  // Of one launch, the exact interval: of 20 samples, the sixth from either end.
+  launches.resize(1);
+  EXPECT_NEAR(step_time().at("lower_value").get<double>(), 1.005, 1e-9);
+  EXPECT_NEAR(step_time().at("upper_value").get<double>(), 1.014, 1e-9);
+}
+
 TEST(ExportPerfetto, PhasesOfEveryRankOnOneClock) {
   const Json json = Json::parse(export_perfetto(sample_launches()));
   std::vector<std::string> phases;

@@ -106,6 +106,16 @@ TEST(CompareExact, SameMeanOfOtherValuesIsAnotherValue) {
   EXPECT_EQ(exact({{1, 3}}, {{1, 3, 2}}, true), Verdict::kWorse);
 }
 
+// Values that are not finite are not among the samples. That a metric lost all of them is no
+// improvement to 0.
+TEST(CompareExact, ValuesThatAreNotFiniteAreAChange) {
+  EXPECT_EQ(exact({{5}}, {{}}, true), Verdict::kWorse);
+  EXPECT_EQ(exact({{}}, {{5}}, true), Verdict::kWorse);
+  EXPECT_EQ(exact({{5}, {5}}, {{5}, {}}, true), Verdict::kWorse);
+  EXPECT_EQ(exact({{5}, {5}}, {{}, {5}}, true), Verdict::kWorse);
+  EXPECT_EQ(exact({{}}, {{}}, true), Verdict::kSame);
+}
+
 MetricComparison quality(Launches before, Launches after) {
   return compare_quality(kName, series("quality", "lower", std::move(before), "1"),
                          series("quality", "lower", std::move(after), "1"), {.margin = 0.01});

@@ -138,6 +138,30 @@ TEST_F(HistoryFolder, APolicysBoundsCount) {
   EXPECT_EQ(bounded.comparisons[0].note, "below the policy's minimum");
 }
 
+// A change for the worse is positive, whichever way the value moved: 0.5 is farther from k^/k = 1
+// than 0.9 by 44 % of 0.9, and 0.6 is worse than a cosine of 0.8 by 25 %.
+TEST_F(HistoryFolder, AChangeForTheWorseIsPositive) {
+  for (int day = 1; day <= 7; ++day) {
+    Header header = sample::header();
+    header.created = "2026-01-0" + std::to_string(day) + "T00:00:00Z";
+    Point point = sample::point("topk", 1e8, 0, {0.1});
+    point.metrics = {{"quality", {"1", "target:1", "quality", {day < 7 ? 0.9 : 0.5}}},
+                     {"cosine", {"1", "higher", "quality", {day < 7 ? 0.8 : 0.6}}},
+                     {"top_k_overlap", {"1", "higher", "quality", {day < 7 ? 0.5 : 0.6}}}};
+    write_bytes(folder_.path() / (std::to_string(day) + ".jsonl"),
+                header_json(header).dump() + "\n" + point_json(point).dump() + "\n");
+  }
+  const GateOutcome outcome = judge_history(read_history(folder_.path()), GatePolicy());
+  ASSERT_EQ(outcome.comparisons.size(), 3U);
+  EXPECT_EQ(outcome.comparisons[0].name.second, "quality");  // worst first
+  EXPECT_EQ(outcome.comparisons[0].verdict, Verdict::kWorse);
+  EXPECT_NEAR(outcome.comparisons[0].change, 4. / 9, 1e-12);
+  EXPECT_EQ(outcome.comparisons[1].verdict, Verdict::kWorse);
+  EXPECT_NEAR(outcome.comparisons[1].change, 0.25, 1e-12);
+  EXPECT_EQ(outcome.comparisons[2].verdict, Verdict::kBetter);
+  EXPECT_NEAR(outcome.comparisons[2].change, -0.2, 1e-12);
+}
+
 TEST_F(HistoryFolder, ASlowerNewestIsWorse) {
   add_seven(0.15, 34000);
   const GateOutcome outcome = judge_history(read_history(folder_.path()), GatePolicy());

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "reports/record/reader.h"
@@ -99,6 +100,31 @@ TEST(Kept, MarkdownAndFindingsTellThem) {
   ASSERT_FALSE(findings.empty());
   EXPECT_THAT(findings[0],
               HasSubstr("sends 1.17\xc3\x97 the requested number of elements (90 % CI "));
+}
+
+TEST(Kept, ACompressorThatSendsNothingHasTheWorstQuality) {
+  QualityPageData summary;
+  for (const double sent : {1.0, 0.0}) {
+    QualityRow& row = summary.totals.emplace_back();
+    row.spec = sent > 0 ? "topk" : "redsync";
+    row.quality = MeanInterval{4, sent, std::nullopt};
+  }
+  EXPECT_THAT(quality_findings(summary),
+              ::testing::ElementsAre("redsync sends 0\xc3\x97 the requested number of elements, "
+                                     "the worst k\xcc\x82/k.",
+                                     HasSubstr("topk sends 1\xc3\x97 the requested number")));
+}
+
+TEST(Kept, TheLowestErrorIsOfACompressorThatHasOne) {
+  QualityPageData summary;
+  for (const double error : {std::nan(""), 0.5}) {
+    QualityRow& row = summary.totals.emplace_back();
+    row.spec = std::isnan(error) ? "sbc" : "topk";
+    row.bits = 1;
+    row.error = error;
+  }
+  EXPECT_THAT(quality_findings(summary),
+              ::testing::ElementsAre(HasSubstr("topk has the lowest relative error")));
 }
 
 TEST(Kept, ThePageDrawsThemAndHostileNamesAreText) {

@@ -264,6 +264,10 @@ TEST(KeptColumns, AreMeansOfWorkersOverAllTensors) {
   add_samples(one, "quality", {9, 9, 9, 9});
   arm.records.points = {whole, one};
   EXPECT_EQ(values_in(columns::estimation_quality(), arm, "topk"), (Values{2, 6}));
+  // A step without a k has no quality. The worker's other steps count.
+  add_samples(arm.records.points[0], "quality", {std::nan(""), 3, 5, 7});
+  EXPECT_EQ(values_in(columns::estimation_quality(), arm, "topk"), (Values{3, 6}));
+  EXPECT_NEAR(columns::estimation_error().measure(arm, "topk").repetitions.at(0).value, 3, 1e-12);
 }
 
 TEST(KeptColumns, OfTrainingsAreMeansOfSeeds) {

@@ -185,6 +185,12 @@ TEST(MeanOfSamples, HasStudentsIntervalFromThreeOn) {
   EXPECT_NEAR(found.interval->low, 7.0 / 3 - 4.302653 * std::sqrt(7.0 / 3 / 3), 1e-5);
   EXPECT_NEAR(found.interval->high, 7.0 / 3 + 4.302653 * std::sqrt(7.0 / 3 / 3), 1e-5);
   EXPECT_FALSE(mean_of_samples(std::span(samples).first(2)).interval);
+  // Of NaN neither the mean nor the number of samples takes notice.
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const Estimate two = mean_of_samples(std::vector<double>{1, kNan, 3});
+  EXPECT_EQ(two.value, 2);
+  EXPECT_FALSE(two.interval);
+  EXPECT_TRUE(std::isnan(mean_of_samples(std::vector<double>{kNan}).value));
   // R: qt(0.975, 40) = 2.021075.
   std::vector<double> many(41, 0.0);
   many[0] = 41;

@@ -97,6 +97,43 @@ TEST(BreakEven, OfSeveralCrossingsTheHighestStopCounts) {
   EXPECT_NEAR(even.rate / 1e9, 1, 1e-12);
 }
 
+// The stop at low rates is noise: only at 1 Gbit/s is the compressor certainly faster. From ln 1/2
+// at 1e8 to ln 2 at 1e9: zero half-way, at 10^8.5.
+TEST(BreakEven, AStopBelowWhichNothingIsCertainDoesNotCount) {
+  const BreakEven even = break_even(
+      std::vector{at(1e7, 0.97, 1.01, 1.05), at(1e8, 0.4, 0.5, 0.6), at(1e9, 1.5, 2, 2.5)});
+  EXPECT_EQ(even.kind, Kind::kPaysAbove);
+  EXPECT_NEAR(even.rate / 3.1622776601683795e8, 1, 1e-12);
+  EXPECT_LT(*even.low, even.rate);
+  EXPECT_GT(*even.high, even.rate);
+  // Not certainly faster anywhere.
+  EXPECT_EQ(break_even(std::vector{at(1e7, 0.97, 1.01, 1.05), at(1e8, 0.4, 0.5, 0.6),
+                                   at(1e9, 0.9, 1.1, 1.3)})
+                .kind,
+            Kind::kOpen);
+}
+
+// The lower ends cross again at a higher rate, where the speed-ups themselves do not.
+TEST(BreakEven, TheLowerEndIsNotOfAnotherCrossing) {
+  const BreakEven even = break_even(std::vector{at(1e6, 1.4, 1.5, 1.6), at(1e7, 0.7, 0.8, 0.9),
+                                                at(1e8, 1.05, 1.1, 1.2), at(1e9, 0.95, 1.02, 1.1)});
+  EXPECT_EQ(even.kind, Kind::kPaysBelow);
+  EXPECT_LT(even.rate, 1e7);
+  EXPECT_LT(*even.low, even.rate);
+  EXPECT_GT(*even.high, even.rate);
+}
+
+// The upper ends cross at a lower rate only: above the break-even rate they stay above 1.
+TEST(BreakEven, TheUpperEndIsNotOfAnotherCrossing) {
+  const BreakEven even =
+      break_even(std::vector{at(1e6, 1.15, 1.2, 1.3), at(1e7, 0.85, 0.9, 0.95),
+                             at(1e8, 1.05, 1.1, 1.2), at(1e9, 0.9, 0.95, 1.05)});
+  EXPECT_EQ(even.kind, Kind::kPaysBelow);
+  EXPECT_GT(even.rate, 1e8);
+  EXPECT_LT(*even.low, even.rate);
+  EXPECT_FALSE(even.high.has_value());
+}
+
 // Eight steps of so many seconds.
 Point steady(const std::string& compressor, double rate, double seconds, int repeat = 0) {
   return sample::point(compressor, rate, repeat, std::vector<double>(8, seconds));

@@ -91,6 +91,27 @@ TEST(TrainingTable, SaysWhoWasFirstAndWhatItCost) {
   EXPECT_THAT(few[0], HasSubstr("three seeds"));
 }
 
+// With one of its three seeds, the fastest compressor diverged: that seed missed the target too.
+TEST(TrainingTable, ADivergedSeedMissedTheTarget) {
+  Records records = some_trainings(3);
+  Point& diverged = records.points[0];  // topk ratio=0.01
+  diverged.status = Status::kFailed;
+  diverged.diverged = true;
+  diverged.metrics.clear();
+  const TrainingSummary summary = summarize_training(records);
+  const TrainedGroup& group = summary.groups[1];
+  ASSERT_EQ(group.label, "topk ratio=0.01");
+  EXPECT_EQ(group.seeds(), 3U);
+  EXPECT_FALSE(group.is_complete("target_seconds"_metric));
+  EXPECT_FALSE(summary.gain(group, Baseline::kFp32));
+  EXPECT_THAT(
+      training_findings(summary),
+      ElementsAre(StartsWith("none reached acc=0.9 first on 10 Mbit/s, after 20 s."),
+                  "Diverged, and therefore left out of means: topk ratio=0.01 on 10 Mbit/s (1 of 3 "
+                  "seeds).",
+                  StartsWith("Of 9 trainings, 1 failed and 0 are invalid")));
+}
+
 TEST(TrainingTable, TellsBothBaselines) {
   Records records = some_trainings(3);
   for (int seed = 0; seed < 3; ++seed)

@@ -139,6 +139,21 @@ TEST(Verdict, DoesNotNameAWinnerThatTheIntervalsCannotTell) {
   EXPECT_THAT(verdict(tie)[0], HasSubstr("). topk is statistically indistinguishable from it."));
 }
 
+// The baseline takes 0.7 to 1.3 s, so the intervals of both speed-ups overlap. The compressors' own
+// steps, 0.5 s and 0.6 s within 0.4 %, differ clearly.
+TEST(Verdict, ANoisyBaselineMakesNoTie) {
+  const Records records =
+      sample::records({sample::point("none", 1e7, 0, {0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.3}),
+                       sample::point("sbc", 1e7, 0, around(0.5)),
+                       sample::point("topk", 1e7, 0, around(0.6))});
+  const Summary summary = summarize(records);
+  const std::vector<Series>& series = summary.groups[0].series;  // none, sbc, topk
+  const Estimate &sbc = *series[1].cells[0].speedup, &topk = *series[2].cells[0].speedup;
+  ASSERT_TRUE(sbc.interval->overlaps(*topk.interval));
+  EXPECT_TRUE(outcome_at(summary.groups[0], 1e7).ties.empty());
+  EXPECT_THAT(verdict(records)[0], Not(HasSubstr("indistinguishable")));
+}
+
 TEST(Verdict, SaysThatAWinnerSendsAnotherNumberOfElementsThanAsked) {
   const auto winner = [](std::vector<double> kept) {
     Point point = sample::point("sidco", 1e7, 0, around(0.5));
