@@ -287,8 +287,9 @@ void measure_directions(const LinkSpec& link, const LinkReportOptions& options,
     LinkSpec one = link;
     (up ? one.down : one.up).rate = wide;
     DirectionGoodput direction;
+    const double settle = drops_at_switch(one) ? kSettleBehindSwitch : kSettle;
     const MeasuredStreams measured = run_streams(network, one, {up ? kForward : kReverse},
-                                                 {.seconds = options.seconds, .settle = kSettle});
+                                                 {.seconds = options.seconds, .settle = settle});
     direction.figures = measured.streams[0];
     direction.ceiling = one.tcp_ceiling();
     (up ? report.goodput->up : report.goodput->down) = direction;
