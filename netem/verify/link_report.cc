@@ -111,8 +111,7 @@ class Reporter {
     const MeasuredStreams measured =
         run_streams(network_, link_, flows, streams(flows.size() > 1, attempt));
     const std::vector<StreamFigures>& figures = measured.streams;
-    // On a link without a rate, the streams measure the machine and keep it fully busy.
-    if (link_.throttled()) note(Measure::kGoodput, measured.machine);
+    streams_machine_ = measured.machine;
     std::vector<DirectionGoodput> found;
     for (std::size_t i = 0; i < flows.size(); ++i) {
       DirectionGoodput one{figures[i], 0, 0};
@@ -126,12 +125,20 @@ class Reporter {
     return found;
   }
 
+  // Notes the machine's activity during the last streams_of(), if their result counts. On a link
+  // without a rate, the streams measure the machine and keep it fully busy.
+  void note_streams() {
+    if (link_.throttled()) note(Measure::kGoodput, streams_machine_);
+  }
+
   GoodputReport goodput() {
     begin(Measure::kGoodput, 0.3, "forward goodput");
     GoodputReport report;
     report.forward = streams_of({kForward})[0];
+    note_streams();
     begin(Measure::kGoodput, 0.3, "reverse goodput");
     report.reverse = streams_of({kReverse})[0];
+    note_streams();
     begin(Measure::kGoodput, 0.4, "duplex goodput");
     const auto is_low = [](const DirectionGoodput& one) {
       return one.deviation() < -kCeilingTolerance;
@@ -144,6 +151,7 @@ class Reporter {
       report.both_reverse = both[1];
       if (!may_gain || (!is_low(both[0]) && !is_low(both[1]))) break;
     }
+    note_streams();  // of the last attempt
     return report;
   }
 
@@ -271,6 +279,7 @@ class Reporter {
   LinkSpec link_;
   const LinkReportOptions& options_;
   LinkReport report_;
+  Disturbance streams_machine_;  // during the last streams_of()
   double all_ = 0, over_ = 0;  // expected seconds: of all measures, of the steps begun
 };
 
