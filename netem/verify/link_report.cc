@@ -125,8 +125,8 @@ class Reporter {
     return found;
   }
 
-  // Notes the machine's activity during the last streams_of(), if their result counts. On a link
-  // without a rate, the streams measure the machine and keep it fully busy.
+  // Notes whether the machine was busy during the last streams_of(). Called for results that count.
+  // On a link without a rate, the streams measure the machine and keep it fully busy.
   void note_streams() {
     if (link_.throttled()) note(Measure::kGoodput, streams_machine_);
   }
@@ -280,7 +280,7 @@ class Reporter {
   const LinkReportOptions& options_;
   LinkReport report_;
   Disturbance streams_machine_;  // during the last streams_of()
-  double all_ = 0, over_ = 0;  // expected seconds: of all measures, of the steps begun
+  double all_ = 0, over_ = 0;    // expected seconds: of all measures, of the steps begun
 };
 
 // Measures each direction of host 0's link, with a faster link of host 1.
