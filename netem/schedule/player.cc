@@ -136,7 +136,7 @@ void SchedulePlayer::add_link(const Network& network, const ScheduledLink& one) 
   const auto add_netem = [&](const std::string& interface, TrafficHandle at) {
     Channel& channel = channels_.back();
     channel.netem = Netem{&netlink_in(upper), interface, at,
-                          netem_seed(one.own, stream, channel.up), std::nullopt};
+                          netem_seed(one.own, stream, channel.up), std::nullopt, {}};
     change_netem(channel, 0, 0);
   };
   add_channel(at_switch ? upper : lower, at_switch ? ifb : shaped.lower_interface(), one, true);
@@ -196,7 +196,8 @@ bool SchedulePlayer::change_netem(Channel& channel, double from, double until) {
   most.impairment.delay = to_nanoseconds(channel.schedule().most_delay());
   const LinkSpec filled = link.with_defaults();
   settings.limit = netem_limit(channel.up ? filled.up : filled.down, link.frame_bytes());
-  netem.netlink->set_qdisc(netem.interface, netem.at, netem_request(settings));
+  netem.request = netem_request(settings);
+  netem.netlink->set_qdisc(netem.interface, netem.at, netem.request);
   return true;
 }
 
@@ -360,7 +361,12 @@ std::vector<std::string> SchedulePlayer::drift() const {
   const auto add = [&](int link, const std::string& what) {
     if (!what.empty()) found.push_back(fmt::format("link {}: {}", planned_.link_name(link), what));
   };
-  for (const Channel& channel : channels_) add(channel.link.link, channel.qdisc->drift());
+  for (const Channel& channel : channels_) {
+    std::string what = channel.qdisc->drift();
+    if (const std::optional<Netem>& netem = channel.netem; what.empty() && netem)
+      what = netem->netlink->qdisc_difference(netem->interface, netem->at, netem->request);
+    add(channel.link.link, what);
+  }
   for (int link = 0; link < planned_.links(); ++link)
     if (find(link) == nullptr)
       for (const std::string& one : network_.shaped(link).drift()) add(link, one);

@@ -127,6 +127,7 @@ class SchedulePlayer {
     TrafficHandle at;
     std::optional<std::uint64_t> seed;
     std::optional<Impairment> applied;  ///< last settings
+    QdiscRequest request;               ///< of the last settings
   };
   /// One direction of a link that changes.
   struct Channel {

@@ -113,9 +113,24 @@ PathFigures figures_of(const Topology& topology, const std::vector<Hop>& path) {
     if (figures.narrowest >= 0 && goodput >= figures.goodput) continue;
     figures.rate = direction.rate;
     figures.goodput = goodput;
+    figures.overhead = direction.overhead;
     figures.narrowest = hop.link;
   }
   return figures;
+}
+
+double payload_of_ack(const PathFigures& path) {
+  return 8.0 * (kAckFrame + path.overhead) * path.goodput / path.rate;
+}
+
+bool limited_at_sender(const Topology& topology, const std::vector<Hop>& path) {
+  const int own = path.front().link;
+  return figures_of(topology, path).narrowest == own && topology.link(own).place == Place::kSender;
+}
+
+double round_trip_of(const Topology& topology, const Routes& routes, const Flow& flow) {
+  return figures_of(topology, routes.path(flow.from, flow.to)).delay +
+         figures_of(topology, routes.path(flow.to, flow.from)).delay;
 }
 
 std::vector<double> fair_rates(const Topology& topology,
@@ -194,8 +209,7 @@ double longest_round_trip(const Topology& topology) {
   double longest = 0;
   for (int from = 0; from < static_cast<int>(topology.hosts.size()); ++from)
     for (int to = 0; to < from; ++to)
-      longest = std::max(longest, figures_of(topology, routes.path(from, to)).delay +
-                                      figures_of(topology, routes.path(to, from)).delay);
+      longest = std::max(longest, round_trip_of(topology, routes, {from, to}));
   return longest;
 }
 

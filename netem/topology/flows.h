@@ -57,8 +57,22 @@ struct PathFigures {
   std::uint32_t mtu = 0;   ///< the smallest MTU of its links
   int narrowest = -1;      ///< bottleneck link, the first of several; -1: no link is throttled
   bool disturbed = false;  ///< frames may be lost, duplicated, corrupted or reordered
+  /// Direction::overhead of the bottleneck link, in bytes.
+  std::uint32_t overhead = 0;
 };
 PathFigures figures_of(const Topology& topology, const std::vector<Hop>& path);
+
+/// Returns the bits of payload that a pure ACK displaces on the bottleneck link of a path. The path
+/// needs a throttled link.
+double payload_of_ack(const PathFigures& path);
+
+/// Returns true if the bottleneck of a path is its sender's own uplink and is shaped at the sender,
+/// where a full queue pushes back on TCP. All other bottlenecks drop the frames that exceed their
+/// queue.
+bool limited_at_sender(const Topology& topology, const std::vector<Hop>& path);
+
+/// Returns the RTT between a flow's hosts in s, without queueing and transmission.
+double round_trip_of(const Topology& topology, const Routes& routes, const Flow& flow);
 
 /// Returns the rate of each flow in bit/s on the wire when all flows send at once and compete
 /// fairly (max-min fairness, by progressive filling: Bertsekas and Gallager, Data Networks, 6.5.2).

@@ -33,6 +33,8 @@ bool is_rate(std::string_view key) {
   return key == "rate" || key == "up.rate" || key == "down.rate";
 }
 
+bool is_directed(std::string_view key) { return key.starts_with("up.") || key.starts_with("down."); }
+
 bool is_multiple(const std::string& key, const std::string& value) {
   return is_rate(key) && value.size() > 1 && value.back() == 'x';
 }
@@ -125,15 +127,18 @@ LinkChange LinkChange::parse(std::string_view text) {
 
 LinkSpec LinkChange::applied_to(const LinkSpec& base, const LinkSpec& reference) const {
   if (pairs_.empty()) return base;
-  if (pairs_.front().first == kUnthrottled) return LinkSpec{};
-  // A key without a value is a preset's name, which replaces the base.
+  // A key without a value is a preset's name or `unthrottled`, which replaces the base.
+  const std::string& first = pairs_.front().first;
   Pairs result = pairs_.front().second.empty() ? Pairs{} : split_pairs(base.to_string());
-  for (const auto& [key, value] : pairs_) {
-    if (is_multiple(key, value))
-      replace_by_multiple(result, key, multiple(key, value), reference);
-    else
-      replace(result, key, value);
-  }
+  // As in parse_link_spec(), a key with a prefix overrides the key without it, in any order.
+  for (const bool directed : {false, true})
+    for (const auto& [key, value] : pairs_) {
+      if (is_directed(key) != directed || (key == kUnthrottled && key == first)) continue;
+      if (is_multiple(key, value))
+        replace_by_multiple(result, key, multiple(key, value), reference);
+      else
+        replace(result, key, value);
+    }
   return result.empty() ? LinkSpec{} : parse_link_spec(join(result));
 }
 

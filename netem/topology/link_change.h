@@ -21,7 +21,7 @@ class LinkChange {
   static LinkChange parse(std::string_view text);
 
   /// Returns `base` with these keys replaced. A rate without a direction replaces the rates of both
-  /// directions.
+  /// directions. A key for one direction overrides the same key for both, whatever their order.
   /// @param reference  the link that `4x` multiplies
   /// @throws InputError when the result is not a link, such as 4x of a link without a rate.
   LinkSpec applied_to(const LinkSpec& base, const LinkSpec& reference) const;

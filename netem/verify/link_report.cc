@@ -111,8 +111,7 @@ class Reporter {
     const MeasuredStreams measured =
         run_streams(network_, link_, flows, streams(flows.size() > 1, attempt));
     const std::vector<StreamFigures>& figures = measured.streams;
-    // On a link without a rate, the streams measure the machine and keep it fully busy.
-    if (link_.throttled()) note(Measure::kGoodput, measured.machine);
+    streams_machine_ = measured.machine;
     std::vector<DirectionGoodput> found;
     for (std::size_t i = 0; i < flows.size(); ++i) {
       DirectionGoodput one{figures[i], 0, 0};
@@ -126,12 +125,20 @@ class Reporter {
     return found;
   }
 
+  // Notes whether the machine was busy during the last streams_of(). Called for results that count.
+  // On a link without a rate, the streams measure the machine and keep it fully busy.
+  void note_streams() {
+    if (link_.throttled()) note(Measure::kGoodput, streams_machine_);
+  }
+
   GoodputReport goodput() {
     begin(Measure::kGoodput, 0.3, "forward goodput");
     GoodputReport report;
     report.forward = streams_of({kForward})[0];
+    note_streams();
     begin(Measure::kGoodput, 0.3, "reverse goodput");
     report.reverse = streams_of({kReverse})[0];
+    note_streams();
     begin(Measure::kGoodput, 0.4, "duplex goodput");
     const auto is_low = [](const DirectionGoodput& one) {
       return one.deviation() < -kCeilingTolerance;
@@ -144,6 +151,7 @@ class Reporter {
       report.both_reverse = both[1];
       if (!may_gain || (!is_low(both[0]) && !is_low(both[1]))) break;
     }
+    note_streams();  // of the last attempt
     return report;
   }
 
@@ -271,7 +279,8 @@ class Reporter {
   LinkSpec link_;
   const LinkReportOptions& options_;
   LinkReport report_;
-  double all_ = 0, over_ = 0;  // expected seconds: of all measures, of the steps begun
+  Disturbance streams_machine_;  // during the last streams_of()
+  double all_ = 0, over_ = 0;    // expected seconds: of all measures, of the steps begun
 };
 
 // Measures each direction of host 0's link, with a faster link of host 1.
@@ -287,8 +296,9 @@ void measure_directions(const LinkSpec& link, const LinkReportOptions& options,
     LinkSpec one = link;
     (up ? one.down : one.up).rate = wide;
     DirectionGoodput direction;
+    const double settle = drops_at_switch(one) ? kSettleBehindSwitch : kSettle;
     const MeasuredStreams measured = run_streams(network, one, {up ? kForward : kReverse},
-                                                 {.seconds = options.seconds, .settle = kSettle});
+                                                 {.seconds = options.seconds, .settle = settle});
     direction.figures = measured.streams[0];
     direction.ceiling = one.tcp_ceiling();
     (up ? report.goodput->up : report.goodput->down) = direction;

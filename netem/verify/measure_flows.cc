@@ -86,13 +86,19 @@ double drain_seconds(const Network& network, const std::vector<Flow>& flows) {
   return seconds;
 }
 
+// Returns twice the RTT by the links' delays, in s. Timeouts need it beyond a fixed time.
+double two_round_trips(const Network& network, const Flow& flow) {
+  return 2 * round_trip_of(network.topology(), network.routes(), flow);
+}
+
 Connection connect_flow(const Network& network, const Flow& flow) {
   // The send buffer is large enough to keep the path busy while this process waits for a CPU. It is
   // small enough to avoid seconds of draining at the end. On a path with delay the kernel tunes the
   // buffer.
   const PathFigures path = network.figures(flow);
   Connection result;
-  result.pair = stream_pair(network, flow, path.delay == 0 ? buffer_for(path) : 0, kConnectSeconds);
+  result.pair = stream_pair(network, flow, path.delay == 0 ? buffer_for(path) : 0,
+                            kConnectSeconds + two_round_trips(network, flow));
   return result;
 }
 
@@ -209,7 +215,7 @@ MeasuredFlows measure_flows(const Network& network, const std::vector<Flow>& flo
 double measure_round_trip(const Network& network, const Flow& flow, int count) {
   RoundTripOptions options;
   options.count = count;
-  options.timeout = 1 + 4 * network.figures(flow).delay;
+  options.timeout = 1 + two_round_trips(network, flow);
   const RoundTrips trips = measure_round_trips(network, flow, options);
   if (2 * trips.lost > count)
     throw RunError(fmt::format("{} of {} round-trip datagrams between {} and {} were lost",

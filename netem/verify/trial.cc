@@ -205,6 +205,7 @@ class Trial {
 
   TrialResult finish() {
     constexpr double kRounding = 1e-3;
+    result_.longest_gap = std::max(result_.longest_gap, options_.seconds - std::max(heard_, 0.0));
     result_.expected = due_ / options_.seconds;
     result_.goodput =
         8 * (bytes_at(readings_, options_.seconds) - bytes_at_zero_) / options_.seconds;

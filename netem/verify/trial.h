@@ -24,7 +24,7 @@ struct TrialResult {
   std::vector<TrialWindow> windows;
   double expected = 0, goodput = 0;  ///< bit/s over all windows
   bool links_take_turns = false;     ///< the bottleneck alternates, so `expected` may be exceeded
-  double longest_gap = 0;            ///< longest time without an arrival, s
+  double longest_gap = 0;            ///< longest time without an arrival, also at the end, s
   PlayerReport player;
   Disturbance machine;
   double deviation() const { return goodput / expected - 1; }

@@ -9,6 +9,7 @@
 #include "netem/network.h"
 #include "netem/topology/flows.h"
 #include "netem/verify/machine_watch.h"
+#include "netem/verify/measure_flows.h"
 
 namespace thinpipe {
 
@@ -27,15 +28,18 @@ struct LinkProbe {
 /// @param each_way  probes the downlink even if its settings equal the uplink's
 std::vector<LinkProbe> link_probes(const Topology& topology, bool each_way = false);
 
+/// Returns true if the probe has one flow, which fills the link, and both this flow and its reverse
+/// flow are limited_at_sender(). No switch then drops frames, so TCP must reach the ceiling in both
+/// directions at the same time.
+bool pushes_back(const Topology& topology, const Routes& routes, const LinkProbe& probe);
+
 /// Goodput of a probe's flows and of the reverse flows, measured at the same time. The ceiling of
 /// each direction is the TCP maximum minus the capacity that the ACKs of the opposite flows use.
 struct BidirectionalGoodput {
   double forward = 0, forward_ceiling = 0;  ///< of the probe's flows, bit/s of payload
   double reverse = 0, reverse_ceiling = 0;  ///< of the reverse flows, bit/s of payload
   Disturbance machine;                      ///< during the measurement
-  /// True if each direction has one sender, which backpressure limits. As no switch drops frames,
-  /// TCP must then reach the ceiling.
-  bool backpressure = false;
+  bool backpressure = false;                ///< pushes_back()
 };
 
 struct ProbeCheck {
@@ -52,14 +56,20 @@ struct ProbeCheck {
 };
 
 struct TopologyCheckOptions {
-  double seconds = 3;   ///< of measured traffic per probe
-  double settle = 0.5;  ///< s of traffic before the measurement begins; long paths get more
+  double seconds = 3;  ///< of measured traffic per probe; slow links get more
+  /// s of traffic before the measurement begins; long paths and switches' ports get more.
+  double settle = 0.5;
   int pings = 20;
   double time_scale = 1;  ///< of the links, see Network::set_links
   bool both = false;      ///< also measures both directions at the same time
   /// Called with the next link and the fraction that is done.
   std::function<void(const std::string& link, double fraction)> progress = {};
 };
+
+/// Returns how long the flows of a probe run before and during a measurement.
+/// @param both  the reverse flows run at the same time
+FlowOptions flow_options(const Topology& topology, const Routes& routes, const LinkProbe& probe,
+                         const TopologyCheckOptions& options, bool both);
 
 /// Sets the network's links to `link` (see Network::set_links) and measures each of link_probes().
 std::vector<ProbeCheck> verify_topology(Network& network, const LinkSpec& link,

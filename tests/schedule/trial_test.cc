@@ -139,6 +139,14 @@ TEST(ScheduleDelivery, NothingCrossesInAnOutageAndTcpGoesOnAfterwards) {
   });
 }
 
+TEST(ScheduleDelivery, AnOutageThatLastsUntilTheEndIsAGap) {
+  measure_between_two([](Network& network) {
+    const double gap = play(network, "outage:first=1s,lasts=100s").result.longest_gap;
+    // The outage is the second of two seconds, and begins at most a few ms late.
+    require(gap > 0.9, fmt::format("a gap of {} s", gap));
+  });
+}
+
 TEST(ScheduleDelivery, FramesOfManyMillisecondsStillAddUp) {
   measure_between_two([](Network& network) {
     // At the schedule's lowest rate, 62.5 kbit/s, a frame takes 194 ms. Over the whole schedule 160

@@ -84,6 +84,20 @@ TEST(Flows, APathHasTheRateOfItsNarrowestLink) {
   EXPECT_EQ(figures_of(planned("wan:sites=2", 4), routes.path(0, 1)).narrowest, -1);
 }
 
+TEST(Flows, AnAcknowledgementDisplacesPayload) {
+  const auto displaced = [](const char* link) {
+    const Topology star = planned("star", 2, link);
+    return payload_of_ack(figures_of(star, Routes(star).path(0, 1)));
+  };
+  // 66 bytes, while a frame of 1514 carries 1448. Overhead is charged for both.
+  EXPECT_DOUBLE_EQ(displaced("rate=100mbit"), 8.0 * 66 * 1448 / 1514);
+  EXPECT_DOUBLE_EQ(displaced("rate=100mbit,overhead=24"), 8.0 * 90 * 1448 / 1538);
+  // The bottleneck's overhead counts, here that of the receiver's link.
+  const Topology star = planned("star:host1=(rate=10mbit,overhead=24)", 2);
+  EXPECT_DOUBLE_EQ(payload_of_ack(figures_of(star, Routes(star).path(0, 1))),
+                   8.0 * 90 * 1448 / 1538);
+}
+
 TEST(Flows, ShareTheLinkOnWhichTheyMeet) {
   // Four hosts with links of 100 Mbit/s share a rack's uplink of 100 Mbit/s. Four flows between the
   // racks get a quarter of the uplink each. A flow that stays in its rack gets the rest of host 0's
@@ -123,6 +137,8 @@ TEST(LinkChange, LeavesWhatItDoesNotName) {
             "rate=10mbit,delay=5ms");
   EXPECT_EQ(changed("rate=100mbit", "(delay=5ms)", "rate=1gbit"), "rate=100mbit,delay=5ms");
   EXPECT_EQ(changed("rate=100mbit,delay=5ms", "unthrottled", "rate=1gbit"), "unthrottled");
+  EXPECT_EQ(changed("rate=100mbit,delay=5ms", "unthrottled,rate=7mbit", "rate=1gbit"),
+            "rate=7mbit");
   EXPECT_EQ(LinkChange().applied_to(parse_link_spec("rate=1mbit"), {}).to_string(), "rate=1mbit");
 }
 
@@ -134,6 +150,15 @@ TEST(LinkChange, ANameIsAWholeLink) {
 TEST(LinkChange, ARateForBothDirectionsReplacesThoseOfEach) {
   EXPECT_EQ(changed("up.rate=1mbit,down.rate=8mbit", "rate=5mbit", "rate=1gbit"), "rate=5mbit");
   EXPECT_EQ(changed("rate=8mbit", "up.rate=1mbit", "rate=1gbit"), "up.rate=1mbit,down.rate=8mbit");
+}
+
+TEST(LinkChange, AKeyForOneDirectionOverridesInAnyOrder) {
+  for (const char* change : {"rate=1mbit,down.rate=5mbit", "down.rate=5mbit,rate=1mbit"}) {
+    EXPECT_EQ(changed("rate=100mbit", change, "rate=1gbit"), "up.rate=1mbit,down.rate=5mbit");
+    // Canonical text has keys in alphabetical order, and means the same.
+    const std::string text = LinkChange::parse(change).to_string();
+    EXPECT_EQ(changed("rate=100mbit", text.c_str(), "rate=1gbit"), "up.rate=1mbit,down.rate=5mbit");
+  }
 }
 
 TEST(LinkChange, MultiplesAreOfTheReference) {

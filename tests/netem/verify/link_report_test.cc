@@ -272,6 +272,40 @@ TEST(Probes, SayWhenHostsCannotFillALink) {
   EXPECT_DOUBLE_EQ(probes[1].goodput, tcp_ceiling(300e6));
 }
 
+// host5 sends at its own 10 Mbit/s, but receives over ports that faster senders fill.
+constexpr const char* kSlowHost =
+    "wan:sites=3,hosts=(rate=1gbit),site0-site2=(rate=0.3x),host5=(rate=10mbit)";
+
+TEST(Probes, OnlySendersOnTheirOwnUplinksPushBack) {
+  const auto judged_if_low = [](const char* topology, int hosts, const char* link,
+                                std::size_t probe) {
+    const Topology net = planned(topology, hosts, link);
+    return pushes_back(net, Routes(net), link_probes(net).at(probe));
+  };
+  EXPECT_TRUE(judged_if_low("star", 4, "rate=10mbit", 0));
+  EXPECT_FALSE(judged_if_low("star", 4, "rate=10mbit,place=switch", 0));
+  EXPECT_TRUE(judged_if_low(kSlowHost, 6, "rate=100mbit", 0));   // host0
+  EXPECT_FALSE(judged_if_low(kSlowHost, 6, "rate=100mbit", 1));  // host5
+  EXPECT_FALSE(judged_if_low(kSlowHost, 6, "rate=100mbit", 2));  // site0-site1
+}
+
+TEST(Probes, PortsSettleLongerAndSlowLinksAreMeasuredLonger) {
+  const auto options_of = [](const char* topology, int hosts, const char* link, std::size_t probe,
+                             bool both) {
+    const Topology net = planned(topology, hosts, link);
+    return flow_options(net, Routes(net), link_probes(net).at(probe), {.seconds = 3, .settle = 0.5},
+                        both);
+  };
+  EXPECT_EQ(options_of("star", 4, "rate=10mbit", 0, true).settle, 0.5);
+  EXPECT_EQ(options_of("star", 4, "rate=10mbit,place=switch", 0, false).settle, 2);
+  EXPECT_EQ(options_of(kSlowHost, 6, "rate=100mbit", 1, false).settle, 0.5);
+  EXPECT_EQ(options_of(kSlowHost, 6, "rate=100mbit", 1, true).settle, 2);  // and in reverse
+  EXPECT_EQ(options_of("star", 4, "rate=1mbit", 0, false).seconds, 3);
+  // A frame takes 121 ms. One of the 24 frames of 3 s would be 4 %.
+  EXPECT_DOUBLE_EQ(options_of("star", 4, "rate=100kbit", 0, false).seconds,
+                   100 * 8 * 1514 / tcp_ceiling(100e3));
+}
+
 TEST(Probes, LeaveOutWhatHasNoGoodputToHoldAgainst) {
   EXPECT_TRUE(probes_of("star", 4, "unthrottled").empty());
   EXPECT_TRUE(probes_of("star", 4, "rate=10mbit,loss=1%").empty());
