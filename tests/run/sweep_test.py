@@ -122,7 +122,9 @@ class SweepTest(RunCase):
              "burst", "16kb", "limit", "256kb"], check=True)
         self.finish(process)
         self.assert_nothing_left()
-        (point,) = self.points().values()
+        header, point = self.records()
+        # The point took seconds, after which the header was written.
+        self.assertLessEqual(header["created"], point["started"])
         self.assertEqual(point["status"], "invalid")
         changed = [r for r in point["reasons"]
                    if "another program changed the links during the measurement" in r]
