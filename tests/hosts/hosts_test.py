@@ -250,6 +250,8 @@ class RefusalTest(HostsCase):
                     "racks", code=2)
         self.refuse("--lease applies to throttled interfaces", "--link", "rate=1gbit", "--lease",
                     "3", code=2)
+        self.refuse("--share-machine applies to emulated hosts", "--link", "rate=1gbit",
+                    "--share-machine", code=2)
 
 
 class GiveBackTest(HostsCase):
