@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/statistics.h"
 #include "base/units.h"
+#include "base/visible.h"
 #include "harness/hosts/hosts.h"
 #include "harness/launch/calibration.h"
 #include "harness/launch/emulated_machines.h"
@@ -376,9 +377,7 @@ class Session {
 // Measures points with a writer of their own.
 using Runner = std::function<int(std::vector<SweepPoint>, RecordWriter&)>;
 
-void tell_user(const std::string& line) {
-  fmt::print(stderr, "{}\n", for_stream(STDERR_FILENO, line));
-}
+void tell_user(const std::string& line) { print_message(for_stream(STDERR_FILENO, line)); }
 
 // Opens the records and calls `run` with the points that are not in them yet.
 int with_missing_points(const SweepOptions& options, const Trace& trace, const PointWork* work,
@@ -395,8 +394,8 @@ int with_missing_points(const SweepOptions& options, const Trace& trace, const P
   const std::size_t all = points.size();
   std::erase_if(points, [&](const auto& point) { return finished.contains(point.id(options)); });
   if (points.size() < all)
-    fmt::print(stderr, "{} of {} points are in the records already\n", all - points.size(), all);
-  if (all == 0) fmt::print(stderr, "this shard has no point of the sweep\n");
+    tell_user(fmt::format("{} of {} points are in the records already", all - points.size(), all));
+  if (all == 0) tell_user("this shard has no point of the sweep");
   if (points.empty()) return kExitGood;
   return run(std::move(points), writer);
 }
