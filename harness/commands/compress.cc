@@ -140,11 +140,12 @@ std::string to_text(const CompressOutcome& outcome, const Arguments& arguments) 
                             arguments.text("out"));
 }
 
-/// Returns whether both names are of one file: "a" and "./a".
+/// Returns whether both names are of one file: "a", "./a" and a link to a.
 bool same_file(const std::filesystem::path& one, const std::filesystem::path& other) {
   std::error_code none;
   return std::filesystem::absolute(one, none).lexically_normal() ==
-         std::filesystem::absolute(other, none).lexically_normal();
+             std::filesystem::absolute(other, none).lexically_normal() ||
+         std::filesystem::equivalent(one, other, none);
 }
 
 Action prepare_compress(const Arguments& arguments) {
