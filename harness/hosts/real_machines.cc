@@ -36,6 +36,7 @@
 #include "harness/machine/programs.h"
 #include "netem/file_descriptor.h"
 #include "netem/link/netlink.h"
+#include "netem/sandbox.h"
 #include "netem/topology/time_scale.h"
 
 namespace thinpipe {
@@ -171,13 +172,15 @@ class GuardLine {
   std::string read_hello() {
     const auto begin = Clock::now();
     for (int lines = 0; lines < kMaxGreetingLines; ++lines) {
-      const std::string line = read_line(kHelloSeconds, begin);
+      const std::string line = read_line(kHelloSeconds, begin, /*stoppable=*/true);
       if (line.starts_with("guarding ") || line.starts_with("refused ")) return line;
     }
     fail(fmt::format("its login shell printed {} lines before the guard", kMaxGreetingLines));
   }
   // Waits for a line until `seconds` after `begin`.
-  std::string read_line(double seconds, Clock::time_point begin = Clock::now()) {
+  // @param stoppable  a requested stop ends the wait too; not where the guard must still answer
+  std::string read_line(double seconds, Clock::time_point begin = Clock::now(),
+                        bool stoppable = false) {
     for (;;) {
       const std::size_t end = received_.find('\n');
       if (end != std::string::npos) {
@@ -187,6 +190,7 @@ class GuardLine {
       }
       const double left = seconds - seconds_since(begin);
       if (left <= 0) fail(fmt::format("the guard did not answer within {:g} s", seconds));
+      if (stoppable && stop_requested()) throw RunError("interrupted");
       pollfd waiting = {socket_.get(), POLLIN, 0};
       if (poll(&waiting, 1, static_cast<int>(std::min(left, 1.0) * 1000) + 1) <= 0) continue;
       char buffer[512];

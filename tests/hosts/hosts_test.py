@@ -271,6 +271,20 @@ class GiveBackTest(HostsCase):
         self.interrupt(self.start_throttled())
         self.assert_all_given_back()
 
+    def test_after_ctrl_c_while_a_guard_has_not_answered(self):
+        asked = os.path.join(self.folder, "asked")
+        self.agent = self.write("slow-agent", f'''#!/bin/sh
+case "$*" in *thinpipe-shape*) touch {shlex.quote(asked)}; exec sleep 50;; esac
+exec {shlex.quote(TEST_HOSTS)} on "$@"
+''')
+        os.chmod(self.agent, 0o755)
+        process = self.start("--shape", DATA)
+        self.wait_for(lambda: os.path.exists(asked), "the start of a guard")
+        begin = time.monotonic()
+        self.interrupt(process)
+        self.assertLess(time.monotonic() - begin, 25)  # else it waits for the end of sleep
+        self.assert_all_given_back()
+
     def kill(self, process):
         process.kill()
         process.communicate()
