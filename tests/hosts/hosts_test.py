@@ -271,13 +271,24 @@ class GiveBackTest(HostsCase):
         self.interrupt(self.start_throttled())
         self.assert_all_given_back()
 
-    def test_after_ctrl_c_while_a_guard_has_not_answered(self):
-        asked = os.path.join(self.folder, "asked")
+    def guard_by(self, host, work):
+        """The agent does this work before it starts the guard of this host."""
         self.agent = self.write("slow-agent", f'''#!/bin/sh
-case "$*" in *thinpipe-shape*) touch {shlex.quote(asked)}; exec sleep 50;; esac
+case "$*" in {host}*thinpipe-shape*) {work};; esac
 exec {shlex.quote(TEST_HOSTS)} on "$@"
 ''')
         os.chmod(self.agent, 0o755)
+
+    def test_after_a_login_that_took_longer_than_the_lease(self):
+        self.guard_by(HOSTS[1], "sleep 6")
+        self.finish(self.start("--shape", DATA, "--link", "rate=50mbit", "--steps", "1", "--warmup",
+                               "0", "--lease", "3"))
+        self.assert_all_given_back()
+        self.assertEqual(len(self.points()), 2)
+
+    def test_after_ctrl_c_while_a_guard_has_not_answered(self):
+        asked = os.path.join(self.folder, "asked")
+        self.guard_by(HOSTS[0], f"touch {shlex.quote(asked)}; exec sleep 50")
         process = self.start("--shape", DATA)
         self.wait_for(lambda: os.path.exists(asked), "the start of a guard")
         begin = time.monotonic()
