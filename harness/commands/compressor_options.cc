@@ -98,9 +98,8 @@ std::unique_ptr<RecordWriter> open_records(const Arguments& arguments, const std
   // The writer itself would refuse the header, but only after the first measurement.
   const Records& existing = writer->existing();
   if (!existing.headers.empty() && existing.kind() != kind)
-    throw InputError(
-        fmt::format("{}: it has records of '{}', not of '{}'; choose another folder",
-                    writer->file().string(), existing.kind(), kind));
+    throw InputError(fmt::format("{}: it has records of '{}', not of '{}'; choose another folder",
+                                 writer->file().string(), existing.kind(), kind));
   return writer;
 }
 

@@ -101,9 +101,8 @@ Launch::Launch(Machines& machines, const std::string& scratch, int ranks, const 
   try {
     start(machines, ranks, program);
     const Network* const network = machines.network();
-    accept_workers(ranks, start_timeout(ranks, network == nullptr
-                                                   ? 0
-                                                   : longest_round_trip(network->topology())));
+    const double round_trip = network == nullptr ? 0 : longest_round_trip(network->topology());
+    accept_workers(ranks, start_timeout(ranks, round_trip));
   } catch (...) {
     end_all();
     throw;
