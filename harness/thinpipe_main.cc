@@ -3,6 +3,7 @@
 #include "harness/options/terminal.h"
 
 int main(int count, char** words) {
+  thinpipe::occupy_closed_streams();
   thinpipe::keep_alive_on_closed_pipe();
   return thinpipe::run_command({words + 1, words + count});
 }

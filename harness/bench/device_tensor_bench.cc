@@ -78,7 +78,8 @@ class DeviceSubject {
     for (int i = 0; i < steps; ++i, ++step_) {
       encode_on_both();
       if (i < settled) continue;
-      const GradientInput input{.values = gradient_, .squares = {}, .step = step_};
+      const GradientInput input{
+          .values = gradient_, .squares = {}, .step = step_, .epoch = kAfterWarmUp};
       const auto payload = std::span(payload_).first(report_.encoded_bytes);
       quality.add(report_, inputs_->elements(), on_cpu_->distortion(input, payload));
     }
@@ -125,7 +126,7 @@ class DeviceSubject {
   }
   EncodeReport encode_on_device() {
     const float* const gradient = inputs_->gradient(step_);
-    on_device_->encode({&gradient, 1}, {.step = step_});
+    on_device_->encode({&gradient, 1}, {.step = step_, .epoch = kAfterWarmUp});
     return on_device_->finish().front();
   }
   std::vector<std::byte> download_payload(std::size_t bytes) const {
@@ -137,7 +138,8 @@ class DeviceSubject {
   void encode_on_both() {
     inputs_->values(step_, gradient_);
     const EncodeReport found = encode_on_device();
-    report_ = on_cpu_->encode({.values = gradient_, .squares = {}, .step = step_}, payload_);
+    report_ = on_cpu_->encode(
+        {.values = gradient_, .squares = {}, .step = step_, .epoch = kAfterWarmUp}, payload_);
     const std::size_t bytes = report_.encoded_bytes;
     if (found.encoded_bytes != bytes || found.selected_elements != report_.selected_elements ||
         found.target_elements != report_.target_elements ||

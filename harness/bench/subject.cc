@@ -16,9 +16,6 @@
 namespace thinpipe {
 namespace {
 
-// An epoch after every warm-up, so that a compressor is measured as it will be for most of a
-// training.
-constexpr double kAfterWarmUp = 1e6;
 constexpr std::size_t kGuard = 64;  // bytes
 constexpr std::byte kGuardByte{0xa5};
 // Greatest number of elements for the comparison with the plainest kernels, which are slow.

@@ -42,6 +42,10 @@ class GuardedPayload {
 using CompressorFactory =
     std::function<std::unique_ptr<Compressor>(const TensorInfo&, const CompressorSettings&)>;
 
+/// Epoch of all steps, on a GPU too. It is after every warm-up, so that a compressor is measured as
+/// it will be for most of a training.
+inline constexpr double kAfterWarmUp = 1e6;
+
 /// Number of steps of validate_start(): each step checks the memory of the step before.
 inline constexpr std::size_t kPlainSteps = 3;
 

@@ -117,7 +117,7 @@ std::string bench_sentences(const Header& header, const std::vector<Point>& poin
 int bench(const Arguments& arguments, const BenchOptions& options) {
   const std::string& file = arguments.text("json");
   std::optional<OutputFile> output = open_json(file);
-  const std::unique_ptr<RecordWriter> writer = open_records(arguments);
+  const std::unique_ptr<RecordWriter> writer = open_records(arguments, kBenchKind);
   Header header = header_of(arguments, options);
   std::vector<Point> points;
   std::set<std::string> written;

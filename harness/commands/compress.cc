@@ -5,10 +5,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -138,6 +140,14 @@ std::string to_text(const CompressOutcome& outcome, const Arguments& arguments) 
                             arguments.text("out"));
 }
 
+/// Returns whether both names are of one file: "a", "./a" and a link to a.
+bool same_file(const std::filesystem::path& one, const std::filesystem::path& other) {
+  std::error_code none;
+  return std::filesystem::absolute(one, none).lexically_normal() ==
+             std::filesystem::absolute(other, none).lexically_normal() ||
+         std::filesystem::equivalent(one, other, none);
+}
+
 Action prepare_compress(const Arguments& arguments) {
   load_plugins(arguments);
   CompressOptions options;
@@ -145,7 +155,8 @@ Action prepare_compress(const Arguments& arguments) {
   options.in = arguments.text("in");
   options.out = arguments.text("out");
   options.state = arguments.text("state");
-  if (options.out == options.in || options.out == options.state || options.in == options.state)
+  if (same_file(options.out, options.in) || same_file(options.out, options.state) ||
+      same_file(options.in, options.state))
     throw InputError("--in, --out and --state must be different files");
   if (arguments.given("seed")) options.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
   if (arguments.given("step")) options.step = static_cast<std::uint64_t>(arguments.integer("step"));
@@ -220,7 +231,8 @@ Action prepare_decompress(const Arguments& arguments) {
   DecompressOptions options;
   options.in = arguments.text("in");
   options.out = arguments.text("out");
-  if (options.in == options.out) throw InputError("--in and --out must be different files");
+  if (same_file(options.in, options.out))
+    throw InputError("--in and --out must be different files");
   options.max_elements = static_cast<std::uint64_t>(arguments.integer("max-elements"));
   options.threads = threads_of(arguments);
   use_simd(arguments);

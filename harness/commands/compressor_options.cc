@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
 #include "compressors/plugin/loader.h"
 #include "compressors/simd.h"
 
@@ -91,9 +92,15 @@ OptionInfo records_option() {
                        "missing");
 }
 
-std::unique_ptr<RecordWriter> open_records(const Arguments& arguments) {
+std::unique_ptr<RecordWriter> open_records(const Arguments& arguments, const std::string& kind) {
   if (!arguments.given("out")) return nullptr;
-  return std::make_unique<RecordWriter>(arguments.text("out"), RecordWriter::Mode::kResume);
+  auto writer = std::make_unique<RecordWriter>(arguments.text("out"), RecordWriter::Mode::kResume);
+  // The writer itself would refuse the header, but only after the first measurement.
+  const Records& existing = writer->existing();
+  if (!existing.headers.empty() && existing.kind() != kind)
+    throw InputError(fmt::format("{}: it has records of '{}', not of '{}'; choose another folder",
+                                 writer->file().string(), existing.kind(), kind));
+  return writer;
 }
 
 OptionInfo non_finite_option() {

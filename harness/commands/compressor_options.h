@@ -58,7 +58,7 @@ OptionInfo records_option();
 
 /// Returns a writer that appends a launch to DIR/records.jsonl; null without `--out`.
 /// @throws InputError if DIR has records of another kind; SystemError
-std::unique_ptr<RecordWriter> open_records(const Arguments& arguments);
+std::unique_ptr<RecordWriter> open_records(const Arguments& arguments, const std::string& kind);
 
 /// Returns `--non-finite error|zero`.
 OptionInfo non_finite_option();

@@ -171,7 +171,8 @@ void check_modes(const Arguments& arguments) {
   // --times is also allowed where a baseline is stored that will be compared with it.
   for (const auto& [name, allowed] :
        {LimitedOption{"times", {"baseline", "measured", "save"}}, LimitedOption{"pairs", launches},
-        LimitedOption{"looks", {"baseline-exe"}}, LimitedOption{"seed", {"baseline-exe"}},
+        LimitedOption{"margin", judges}, LimitedOption{"looks", {"baseline-exe"}},
+        LimitedOption{"seed", {"baseline-exe"}},
         LimitedOption{"json", judges}, LimitedOption{"markdown", judges},
         LimitedOption{"junit", judges}, LimitedOption{"github", judges},
         LimitedOption{"strict", judges}, LimitedOption{"all", judges}})

@@ -85,14 +85,16 @@ class Live {
     highest_ = std::max({highest_, window.expected, window.goodput, 1.0});
     constexpr int kColumns = 20;
     const auto bar = static_cast<std::size_t>(std::lround(kColumns * window.goodput / highest_));
-    fmt::print(stderr, "\r\033[K{:6.1f} s, {:.0f} s left  link {:>10}  goodput {:>10}  {}",
-               window.end, std::max(seconds_ - window.end, 0.0), format_rate(window.rate),
-               format_rate(window.goodput), std::string(bar, '#'));
+    const std::string line =
+        fmt::format("\r\033[K{:6.1f} s, {:.0f} s left  link {:>10}  goodput {:>10}  {}", window.end,
+                    std::max(seconds_ - window.end, 0.0), format_rate(window.rate),
+                    format_rate(window.goodput), std::string(bar, '#'));
+    std::fputs(line.c_str(), stderr);  // fmt::print() would throw on a terminal that is gone
     std::fflush(stderr);
     drawn_ = true;
   }
   ~Live() {
-    if (drawn_) fmt::print(stderr, "\r\033[K");
+    if (drawn_) std::fputs("\r\033[K", stderr);
   }
 
  private:

@@ -59,7 +59,7 @@ int quality(const Trace& trace, const std::vector<Spec>& specs, OfflineOptions o
                  kElementBytes * static_cast<double>(trace.elements()) +
                      static_cast<double>(trace.generated_bytes_per_rank()));
   if (arguments.given("dump-decoded")) make_dump_folder(arguments.text("dump-decoded"));
-  const std::unique_ptr<RecordWriter> writer = open_records(arguments);
+  const std::unique_ptr<RecordWriter> writer = open_records(arguments, kQualityKind);
   const Header header = launch_header({.kind = kQualityKind,
                                        .command = arguments.command_line(),
                                        .seed = options.seed,

@@ -85,6 +85,10 @@ std::optional<HostsOptions> hosts_of(const Arguments& arguments) {
   hosts.shape_anyway = arguments.flag("shape-anyway");
   hosts.shape_prefix = arguments.text("shape-prefix");
   hosts.lease = arguments.real("lease");
+  if (arguments.given("share-machine"))
+    throw InputError(
+        "--share-machine applies to emulated hosts and cannot be used with --hosts: nothing looks "
+        "for other runs on real machines");
   if (hosts.slurm && !hosts.agent.empty())
     throw InputError("--agent cannot be used with --hosts slurm, which starts ranks by srun");
   for (const char* name : {"shape-anyway", "shape-prefix", "lease"})

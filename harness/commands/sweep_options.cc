@@ -340,8 +340,9 @@ std::vector<OptionInfo> sweep_checking_options(const std::string& every) {
        .value_name = "S",
        .type = Type::kReal,
        .default_value = "30",
-       .help = "timeout of a step, in seconds, on top of ten times the expected duration of an "
-               "uncompressed step with the schedule's outages; the point then fails",
+       .help = "timeout of a step, in seconds (multiplied by a --time-scale above 1), on top of "
+               "ten times the expected duration of an uncompressed step with the schedule's "
+               "outages; the point then fails",
        .minimum = 0.1,
        .maximum = 1e6},
       {.name = "share-machine",

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -36,6 +37,7 @@
 #include "harness/machine/programs.h"
 #include "netem/file_descriptor.h"
 #include "netem/link/netlink.h"
+#include "netem/sandbox.h"
 #include "netem/topology/time_scale.h"
 
 namespace thinpipe {
@@ -45,6 +47,7 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 constexpr double kAnswerSeconds = 15;  // longest time until a live guard answers
 constexpr double kEndSeconds = 10;
+constexpr double kGuardPollSeconds = 0.2;  // a fifth of the shortest --lease
 constexpr int kMaxGreetingLines = 10'000;  // of a login shell; a longer greeting has no end
 
 /// The command that starts a guard on a host.
@@ -104,8 +107,11 @@ std::vector<GuardCommand> guard_commands(const HostsOptions& options,
 class GuardLine {
  public:
   /// @param log  file for the standard error of the child process
+  /// @param meanwhile  called every kGuardPollSeconds until the guard answers; may throw
   /// @throws RunError naming the host when the host's guard cannot be started or refuses.
-  GuardLine(const GuardCommand& command, const std::string& log) : host_(command.host), log_(log) {
+  GuardLine(const GuardCommand& command, const std::string& log,
+            const std::function<void()>& meanwhile)
+      : host_(command.host), log_(log) {
     int ends[2];
     // A socket, so that writing to a guard that has ended is an error and no signal.
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -114,7 +120,7 @@ class GuardLine {
     FileDescriptor theirs(ends[1]);
     child_ = start_without_terminal(command.words, theirs.get(), theirs.get(), log);
     theirs.reset();  // an open copy would hide the child's end
-    const std::string hello = read_hello();
+    const std::string hello = read_hello(meanwhile);
     if (hello.starts_with("refused ")) fail(hello.substr(8));
     std::istringstream words_of(hello);
     std::string guarding;
@@ -168,16 +174,17 @@ class GuardLine {
  private:
   // Returns the guard's first line. Skips the lines that a login shell printed before it, such as a
   // greeting in ~/.bashrc.
-  std::string read_hello() {
+  std::string read_hello(const std::function<void()>& meanwhile) {
     const auto begin = Clock::now();
     for (int lines = 0; lines < kMaxGreetingLines; ++lines) {
-      const std::string line = read_line(kHelloSeconds, begin);
+      const std::string line = read_line(kHelloSeconds, begin, meanwhile);
       if (line.starts_with("guarding ") || line.starts_with("refused ")) return line;
     }
     fail(fmt::format("its login shell printed {} lines before the guard", kMaxGreetingLines));
   }
   // Waits for a line until `seconds` after `begin`.
-  std::string read_line(double seconds, Clock::time_point begin = Clock::now()) {
+  std::string read_line(double seconds, Clock::time_point begin = Clock::now(),
+                        const std::function<void()>& meanwhile = {}) {
     for (;;) {
       const std::size_t end = received_.find('\n');
       if (end != std::string::npos) {
@@ -187,8 +194,10 @@ class GuardLine {
       }
       const double left = seconds - seconds_since(begin);
       if (left <= 0) fail(fmt::format("the guard did not answer within {:g} s", seconds));
+      if (meanwhile) meanwhile();
       pollfd waiting = {socket_.get(), POLLIN, 0};
-      if (poll(&waiting, 1, static_cast<int>(std::min(left, 1.0) * 1000) + 1) <= 0) continue;
+      const double slice = std::min(left, kGuardPollSeconds);
+      if (poll(&waiting, 1, static_cast<int>(slice * 1000) + 1) <= 0) continue;
       char buffer[512];
       const ssize_t got = recv(socket_.get(), buffer, sizeof(buffer), 0);
       if (got < 0 && errno == EINTR) continue;
@@ -213,12 +222,15 @@ class Guards {
  public:
   /// @param lease  s, as the commands have it
   Guards(const std::vector<GuardCommand>& commands, const std::string& scratch, double lease) {
-    // A refusal closes the connections to all guards started before, which ends them.
-    for (std::size_t i = 0; i < commands.size(); ++i) {
-      lines_.push_back(
-          std::make_unique<GuardLine>(commands[i], fmt::format("{}/guard-{}.log", scratch, i)));
+    // A login may take longer than the lease of the guards that were started before.
+    const auto meanwhile = [this] {
+      if (stop_requested()) throw RunError("interrupted");
       for (const auto& line : lines_) line->renew();
-    }
+    };
+    // A refusal closes the connections to all guards started before, which ends them.
+    for (std::size_t i = 0; i < commands.size(); ++i)
+      lines_.push_back(std::make_unique<GuardLine>(
+          commands[i], fmt::format("{}/guard-{}.log", scratch, i), meanwhile));
     const std::chrono::duration<double> pause(lease / 4);
     renewals_ = std::jthread([this, pause](const std::stop_token& ending) {
       std::unique_lock lock(mutex_);

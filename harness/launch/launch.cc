@@ -26,6 +26,7 @@
 #include "harness/machine/programs.h"
 #include "netem/limits.h"
 #include "netem/sandbox.h"
+#include "netem/topology/flows.h"
 
 namespace thinpipe {
 namespace {
@@ -33,6 +34,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr double kStartSeconds = 60;      // mpirun needs about 2 s; on a loaded CI machine more
 constexpr double kStartSecondsARank = 1;  // 64 ranks on two cores: 8 s
+// Round trips in which a rank connects to one other rank, before it connects to the next: TCP's
+// handshake, Open MPI's own, the first message, and one to spare.
+constexpr double kConnectTrips = 4;
 // 16 ranks, their mpirun and the shells that start them had at most 147 processes and threads.
 constexpr std::uint64_t kTasksARank = 9;
 constexpr double kQuitSeconds = 10;
@@ -88,11 +92,17 @@ std::vector<std::string> mpirun_command(const Boarding& boarding, int ranks) {
   return command;
 }
 
+double start_timeout(int ranks, double round_trip) {
+  return kStartSeconds + ranks * (kStartSecondsARank + kConnectTrips * round_trip);
+}
+
 Launch::Launch(Machines& machines, const std::string& scratch, int ranks, const char* program)
     : scratch_(scratch) {
   try {
     start(machines, ranks, program);
-    accept_workers(ranks);
+    const Network* const network = machines.network();
+    const double round_trip = network == nullptr ? 0 : longest_round_trip(network->topology());
+    accept_workers(ranks, start_timeout(ranks, round_trip));
   } catch (...) {
     end_all();
     throw;
@@ -132,7 +142,7 @@ void Launch::start(Machines& machines, int ranks, const char* program) {
   }
 }
 
-void Launch::accept_workers(int ranks) {
+void Launch::accept_workers(int ranks, double timeout) {
   const auto begin = Clock::now();
   workers_.resize(static_cast<std::size_t>(ranks));
   // Ranks send their hello after they have connected to each other. So this loop accepts all
@@ -159,10 +169,10 @@ void Launch::accept_workers(int ranks) {
     }
     if (stop_requested()) throw RunError("interrupted");
     if (mpirun_ended()) fail_to_start("mpirun ended before all ranks had started", ranks);
-    if (const double timeout = kStartSeconds + ranks * kStartSecondsARank;
-        seconds_since(begin) > timeout)
-      fail_to_start(fmt::format("only {} of {} ranks started within {} s", arrived, ranks, timeout),
-                    ranks);
+    if (seconds_since(begin) > timeout)
+      fail_to_start(
+          fmt::format("only {} of {} ranks started within {:.3g} s", arrived, ranks, timeout),
+          ranks);
   }
 }
 

@@ -23,6 +23,10 @@ inline constexpr const char* kTransports = "tcp,self";
 /// program is to follow. @throws RunError when mpirun is not installed
 std::vector<std::string> mpirun_command(const Boarding& boarding, int ranks);
 
+/// Returns the s in which `ranks` ranks must have started and connected to each other.
+/// @param round_trip  s of the longest one between their hosts
+double start_timeout(int ranks, double round_trip);
+
 /// s in which ranks must have read a trace or data and made their compressors.
 inline constexpr double kPrepareTimeout = 300;
 
@@ -77,7 +81,7 @@ class Launch {
 
  private:
   void start(Machines& machines, int ranks, const char* program);
-  void accept_workers(int ranks);
+  void accept_workers(int ranks, double timeout);
   void welcome(MessageSocket worker);
   void end_all();
   void end_mpirun();

@@ -1,5 +1,6 @@
 #include "harness/options/terminal.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -40,6 +41,13 @@ std::string coloured(const std::string& line) {
         return fmt::format("\033[{}m{}\033[0m{}", colour, word.substr(0, word.size() - 1),
                            line.substr(word.size() - 1));
   return line;
+}
+
+// Writes to standard error, if that is possible. Progress that nobody sees any more, as on a
+// terminal that is gone, is no reason to end a measurement, and fmt::print() would throw.
+void write_progress(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
 }
 
 std::string minutes(double seconds) {
@@ -157,6 +165,12 @@ void keep_alive_on_closed_pipe() {
   ::sigaction(SIGPIPE, &action, nullptr);
 }
 
+void occupy_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0)
+      ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 Progress::Progress(double total)
     : total_(std::max(total, 1e-9)),
       terminal_(can_redraw(STDERR_FILENO)),
@@ -177,7 +191,7 @@ void Progress::advance(double work) {
 
 void Progress::note(const std::string& line) {
   erase();
-  fmt::print(stderr, "{}\n", coloured(for_stream(STDERR_FILENO, line)));
+  write_progress(coloured(for_stream(STDERR_FILENO, line)) + "\n");
   draw();
 }
 
@@ -196,14 +210,12 @@ void Progress::draw() {
                   left, visible_line(what_));
   const auto columns = columns_of_terminal(STDERR_FILENO) - 1;
   if (line.size() > columns) line.resize(columns);
-  fmt::print(stderr, "\r\033[K{}", line);
-  std::fflush(stderr);
+  write_progress("\r\033[K" + line);
   drawn_ = true;
 }
 
 void Progress::erase() {
-  if (drawn_) fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  if (drawn_) write_progress("\r\033[K");
   drawn_ = false;
 }
 

@@ -83,6 +83,10 @@ void flush_stdout();
 /// handler instead of SIG_IGN, because child processes then start with the default action.
 void keep_alive_on_closed_pipe();
 
+/// Opens /dev/null in place of each closed standard stream, so that no file opened later gets its
+/// number, and messages with it. Reading from closed input and writing to closed output still fail.
+void occupy_closed_streams();
+
 /// Progress bar on stderr. On a terminal it redraws one line, at most ten times a second and never
 /// wider than the terminal. Elsewhere only note() prints.
 class Progress {

@@ -183,7 +183,7 @@ double step_timeout(const SweepPoint& point, const Topology& topology, const Tra
   const double exchange = goodput > 0 ? bits / goodput : 0;
   const double compute =
       point.time_scale * point.stragglers.longest(longest_compute * compute_scale);
-  return more + 10 * trouble * (exchange + waits + compute);
+  return more * std::max(1.0, point.time_scale) + 10 * trouble * (exchange + waits + compute);
 }
 
 }  // namespace thinpipe

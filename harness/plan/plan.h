@@ -59,7 +59,7 @@ struct SweepOptions {
                               ///< machine's own
   std::string device = kDeviceCpu;    ///< device of gradients and compressors: cpu or cuda
   std::optional<HostsOptions> hosts;  ///< real machines; else emulated hosts
-  double timeout = 30;                ///< s of a step beyond ten times its longest expected time
+  double timeout = 30;                ///< `more` of step_timeout(), in s
   bool share_machine = false;         ///< points beside other runs on this machine stay valid
   bool resume = false;
   int shard = 1, shards = 1;         ///< this run measures shard `shard` of `shards` (in_shard())
@@ -124,7 +124,9 @@ double expected_seconds(const SweepPoint& point, const Trace& trace, const Sweep
 double dense_bits(const SweepPoint& point, const Trace& trace);
 
 /// Returns the time in s after which a step counts as stuck: ten times the sum of the compute time
-/// and the time of a dense exchange on these links, plus `more` for an overloaded machine.
+/// and the time of a dense exchange on these links, plus `more` for codecs and an overloaded
+/// machine. Time dilation above 1 multiplies `more`, because it lengthens codecs too.
+/// @param topology  as set, with time dilation
 double step_timeout(const SweepPoint& point, const Topology& topology, const Trace& trace,
                     double compute_scale, double more);
 

@@ -115,7 +115,9 @@ class PointRun {
         message["begin"] = now_seconds() + start_seconds(launch_);
       return ask_for_step(message, schedule.timeout(dense_bits(point_, trace_), timeout_));
     } catch (const NoAnswer& error) {
-      throw RunError(fmt::format("step {}: {}{}", step, error.what(), schedule.hindrance()));
+      const std::string cause = schedule.hindrance();
+      throw RunError(fmt::format("step {}: {}{}", step, error.what(),
+                                 cause.empty() ? " (see --timeout)" : cause));
     }
   }
 

@@ -6,24 +6,24 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/statistics.h"
 #include "base/units.h"
+#include "base/visible.h"
 #include "harness/hosts/hosts.h"
 #include "harness/launch/calibration.h"
 #include "harness/launch/emulated_machines.h"
 #include "harness/launch/launch.h"
 #include "harness/launch/machines.h"
+#include "harness/machine/machine.h"
 #include "harness/machine/programs.h"
 #include "harness/options/terminal.h"
 #include "harness/plan/checks.h"
@@ -127,6 +127,7 @@ class Session {
                                     .seed = options_.seed,
                                     .threads = options_.threads},
                                    &trace_, *machines_, launch_.get(), calibrator_);
+    header.created = began_;  // before the first point's `started`, as reports expect
     header.settings = Document(work_ ? work_->settings() : settings_of(options_));
     if (options_.device != kDeviceCpu && launch_) describe_devices(header);
     if (work_) work_->complete_header(header);
@@ -278,7 +279,7 @@ class Session {
   // Returns the machines' overhead on the point's links, measured by exchanges of its ranks.
   const MachineFigures& probed(const SweepPoint& point) {
     const std::string key =
-        fmt::format("{}|{}|{}", point.link.to_string(), point.ranks, point.time_scale);
+        fmt::format("{}|{}|{}", point.link.to_string(), point.hosts(), point.time_scale);
     if (const auto known = probed_.find(key); known != probed_.end()) return known->second;
     machines_->set_links(point.link, point.time_scale);
     LinkFigures expected = predictor_.expected_links(point);
@@ -295,7 +296,7 @@ class Session {
     PredictedMachines machines;
     machines.network = probed(point);
     // Ranks on machines of their own share no cores.
-    if (launch_->rank_machines().empty()) machines.cores = std::thread::hardware_concurrency();
+    if (launch_->rank_machines().empty()) machines.cores = read_machine("/").cores;
     try {
       const auto predicted = predictor_.predict(point, machines);
       if (!predicted) return {};
@@ -347,6 +348,7 @@ class Session {
     return point;
   }
 
+  const std::string began_ = created_now();
   const SweepOptions& options_;
   const Trace& trace_;
   std::vector<SweepPoint> points_;
@@ -364,7 +366,7 @@ class Session {
   std::map<std::string, std::string> refusals_;  // reasons of points without a time scale, by id
   Calibrator calibrator_;
   Predictor predictor_;
-  std::map<std::string, MachineFigures> probed_;  // by link, ranks and time scale
+  std::map<std::string, MachineFigures> probed_;  // by link, hosts and time scale
   std::set<std::string> warned_;
   bool header_written_ = false;
   std::vector<Point> early_;  // points that ended before the header could be written
@@ -374,9 +376,7 @@ class Session {
 // Measures points with a writer of their own.
 using Runner = std::function<int(std::vector<SweepPoint>, RecordWriter&)>;
 
-void tell_user(const std::string& line) {
-  fmt::print(stderr, "{}\n", for_stream(STDERR_FILENO, line));
-}
+void tell_user(const std::string& line) { print_message(for_stream(STDERR_FILENO, line)); }
 
 // Opens the records and calls `run` with the points that are not in them yet.
 int with_missing_points(const SweepOptions& options, const Trace& trace, const PointWork* work,
@@ -393,8 +393,8 @@ int with_missing_points(const SweepOptions& options, const Trace& trace, const P
   const std::size_t all = points.size();
   std::erase_if(points, [&](const auto& point) { return finished.contains(point.id(options)); });
   if (points.size() < all)
-    fmt::print(stderr, "{} of {} points are in the records already\n", all - points.size(), all);
-  if (all == 0) fmt::print(stderr, "this shard has no point of the sweep\n");
+    tell_user(fmt::format("{} of {} points are in the records already", all - points.size(), all));
+  if (all == 0) tell_user("this shard has no point of the sweep");
   if (points.empty()) return kExitGood;
   return run(std::move(points), writer);
 }

@@ -1,7 +1,6 @@
 #include "harness/sweep/time_scaling.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +10,7 @@
 #include "base/statistics.h"
 #include "base/units.h"
 #include "harness/launch/thresholds.h"
+#include "harness/machine/machine.h"
 #include "netem/topology/time_scale.h"
 #include "netem/verify/measure_flows.h"
 
@@ -66,12 +66,8 @@ void quicken(Direction& direction) {
   direction.queue_bdp = 0;
 }
 
-// Returns the number of cores that this process may use: all, unless its affinity is limited.
-int own_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
-}
+// Returns the number of whole cores that this process may use, within its control group's quota.
+int own_cores() { return std::max(1, static_cast<int>(read_machine("/").cores)); }
 
 template <class Value>
 double greatest_of(const std::vector<WorkerStep>& ranks, Value value) {

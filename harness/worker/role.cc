@@ -146,14 +146,14 @@ json ReplayRole::account(const json& message) {
   const StepChecks checks = replay_.checks();
   json said = {{"type", "accounted"},
                {"relative_error", checks.relative_error(message.at("index"))}};
+  if (const UnitAverager* averager = replay_.averager())
+    said["served"] = {{"relative_error", averager->relative_error()}};
   if (!check) return said;
   checks.own_contribution(settings_.alone() ? contribution_ : contributions_->own());
   if (settings_.alone() && (replay_.layout().servers > 0 || checks.takes_mean())) {
     checked_step_ = message.at("index");
     said["projections"] = projections_of(contribution_pieces(), checked_step_);
   }
-  if (const UnitAverager* averager = replay_.averager())
-    said["served"] = {{"relative_error", averager->relative_error()}};
   return said;
 }
 

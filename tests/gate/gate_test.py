@@ -172,6 +172,8 @@ class Usage(GateTest):
         self.assertIn("found 'list'", self.complaint("--baseline-exe", THINPIPE, "--", "list"))
         self.assertIn("--out is set by the gate",
                       self.complaint("--save", "x", "--", *QUALITY, "--out", "y"))
+        self.assertIn("--margin has no effect with --save",
+                      self.complaint("--save", "x", "--margin", "5", "--", *QUALITY))
         self.assertIn("not an executable program",
                       self.complaint("--baseline-exe", "nowhere", "--", *QUALITY))
         self.assertIn("cannot read it", self.complaint("--baseline", "nowhere", "--", *QUALITY))

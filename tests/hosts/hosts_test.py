@@ -250,6 +250,8 @@ class RefusalTest(HostsCase):
                     "racks", code=2)
         self.refuse("--lease applies to throttled interfaces", "--link", "rate=1gbit", "--lease",
                     "3", code=2)
+        self.refuse("--share-machine applies to emulated hosts", "--link", "rate=1gbit",
+                    "--share-machine", code=2)
 
 
 class GiveBackTest(HostsCase):
@@ -267,6 +269,31 @@ class GiveBackTest(HostsCase):
 
     def test_after_ctrl_c(self):
         self.interrupt(self.start_throttled())
+        self.assert_all_given_back()
+
+    def guard_by(self, host, work):
+        """The agent does this work before it starts the guard of this host."""
+        self.agent = self.write("slow-agent", f'''#!/bin/sh
+case "$*" in {host}*thinpipe-shape*) {work};; esac
+exec {shlex.quote(TEST_HOSTS)} on "$@"
+''')
+        os.chmod(self.agent, 0o755)
+
+    def test_after_a_login_that_took_longer_than_the_lease(self):
+        self.guard_by(HOSTS[1], "sleep 6")
+        self.finish(self.start("--shape", DATA, "--link", "rate=50mbit", "--steps", "1", "--warmup",
+                               "0", "--lease", "3"))
+        self.assert_all_given_back()
+        self.assertEqual(len(self.points()), 2)
+
+    def test_after_ctrl_c_while_a_guard_has_not_answered(self):
+        asked = os.path.join(self.folder, "asked")
+        self.guard_by(HOSTS[0], f"touch {shlex.quote(asked)}; exec sleep 50")
+        process = self.start("--shape", DATA)
+        self.wait_for(lambda: os.path.exists(asked), "the start of a guard")
+        begin = time.monotonic()
+        self.interrupt(process)
+        self.assertLess(time.monotonic() - begin, 25)  # else it waits for the end of sleep
         self.assert_all_given_back()
 
     def kill(self, process):

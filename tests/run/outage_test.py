@@ -53,7 +53,8 @@ class OutageTest(RunCase):
         self.assertEqual(len(points), 6)
         self.assertEqual(points[1]["status"], "failed")
         self.assertRegex(points[1]["reasons"][0],
-                         "did not answer within .* link host[01]: thin0 is down")
+                         r"did not answer within [0-9.]+ s \(see --timeout\).*; "
+                         "link host[01]: thin0 is down")
         # No rank waits in vain at that point.
         self.assertEqual(points[3]["status"], "invalid")
         self.assertIn("qdisc tbf on thin0: deleted", str(points[3]["reasons"]))

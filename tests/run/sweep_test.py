@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 
-from run_case import RunCase, main
+from run_case import THINPIPE, RunCase, main
 from wire import FRAME, PAYLOAD, SEGMENT, check_sent, in_messages
 
 PARTS = ("compute", "compress", "exchange", "decode")
@@ -122,7 +122,9 @@ class SweepTest(RunCase):
              "burst", "16kb", "limit", "256kb"], check=True)
         self.finish(process)
         self.assert_nothing_left()
-        (point,) = self.points().values()
+        header, point = self.records()
+        # The point took seconds, after which the header was written.
+        self.assertLessEqual(header["created"], point["started"])
         self.assertEqual(point["status"], "invalid")
         changed = [r for r in point["reasons"]
                    if "another program changed the links during the measurement" in r]
@@ -158,6 +160,16 @@ class SweepTest(RunCase):
         self.assertIn("records.jsonl", self.run_thinpipe(*arguments, code=2))
         self.assertIn("2 of 2 points", self.run_thinpipe(*arguments, "--resume"))
         self.assertEqual(self.records(), before)
+
+    def test_a_sweep_goes_on_when_nobody_reads_its_messages(self):
+        reading, writing = os.pipe()
+        os.close(reading)
+        result = subprocess.run([THINPIPE, *self.sweep(steps=1)], stdout=subprocess.DEVNULL,
+                                stderr=writing, env=dict(os.environ, TMPDIR=self.folder),
+                                timeout=int(os.environ["TIME_LIMIT"]), check=False)
+        os.close(writing)
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(len(self.points()), 2)
 
     def test_shards_share_the_points(self):
         ids, trace = [], self.trace(elements=1000)

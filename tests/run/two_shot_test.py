@@ -56,6 +56,15 @@ class TwoShotTest(RunCase):
         self.assertEqual(len(points), 1)
         self.assertTrue(points[0]["validation"]["identical_ranks"])
 
+    def test_steps_that_are_not_checked_have_both_errors_too(self):
+        _, (point,) = self.run_two_shots("--ranks", "2", "--collective", "twoshot", "-c", "int8",
+                                         "--check-every", "2")
+        self.assert_right(point, steps=2)  # the first and the third
+        for name in ("relative_error", "second_relative_error"):
+            samples = point["metrics"][name]["samples"]
+            self.assertEqual(len(samples), 3)
+            self.assertTrue(all(0 < value < 1 for value in samples), samples)
+
     def test_what_cannot_be_sliced_is_refused_by_name(self):
         for spec in ("powersgd", "demo", "dgc:clip=1"):
             said, _ = self.run_two_shots("--ranks", "2", "--collective", "twoshot", "-c", spec, code=2)

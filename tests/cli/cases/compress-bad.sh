@@ -7,6 +7,9 @@ try thinpipe compress -c topk -i trace/trace.json -o x.tpp
 try thinpipe compress -c 'topk:ratio=0.1|0.01' -i $gradient -o x.tpp
 try thinpipe compress -c topk -i $gradient -o nowhere/x.tpp
 try thinpipe compress -c topk -i $gradient -o $gradient
+try thinpipe compress -c topk -i $gradient -o ./$gradient
+ln -s $gradient link; try thinpipe compress -c topk -i $gradient -o link; rm link
+try thinpipe compress -c topk -i $gradient -o x.tpp --state "$PWD/x.tpp"
 try thinpipe compress -c topk:delay=2 -i $gradient -o x.tpp
 head -c 200 good.tpp > cut.tpp; try thinpipe decompress -i cut.tpp -o x.safetensors
 head -c 60 good.tpp > cut.tpp; try thinpipe decompress -i cut.tpp -o x.safetensors

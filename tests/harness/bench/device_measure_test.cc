@@ -324,7 +324,9 @@ TEST(DeviceTensorBench, JsonHasBothDevices) {
 TEST(DeviceTensorBench, QualityIsTheProcessors) {
   BenchOptions options = on_device();
   options.devices = {kDeviceCpu, kDeviceCuda};
-  options.compressors = {parse_spec("sidco:ratio=0.1"), parse_spec("3lc")};
+  // Both are measured after the warm-up, at a ratio of 0.1.
+  options.compressors = {parse_spec("sidco:ratio=0.1"), parse_spec("3lc"),
+                         parse_spec("topk:ratio=0.1,warmup=0.5/0.25")};
   options.residency = Residency::kCache;
   const BenchResult result = run_bench(options, simulated_gpu_device());
   EXPECT_TRUE(result.failures.empty()) << result.failures.front().reason;

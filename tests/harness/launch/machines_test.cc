@@ -24,6 +24,7 @@
 #include "harness/launch/calibration.h"
 #include "harness/launch/control_socket.h"
 #include "harness/launch/emulated_machines.h"
+#include "harness/launch/launch.h"
 #include "tests/base/support.h"
 
 namespace thinpipe {
@@ -278,6 +279,13 @@ TEST_F(Door, TriesEveryAddress) {
   rank.join();
   for (const char* bad : {"", "tcp:", "tcp:5", "udp:5:1", "control"})
     EXPECT_THROW(connect_to_sweep(bad), InputError) << bad;
+}
+
+// A rank greets the others one after the other. In a run 100 times slower, a round trip of 20 ms
+// takes 2 s, and 15 greetings of three round trips take 90 s.
+TEST(StartTimeout, GrowsWithRanksAndRoundTrips) {
+  EXPECT_DOUBLE_EQ(start_timeout(4, 0), 64);
+  EXPECT_GT(start_timeout(16, 2), start_timeout(16, 0) + 15 * 3 * 2);
 }
 
 TEST(AddressTowards, ThisMachineAndNobody) {

@@ -12,9 +12,11 @@
 #include "base/splitmix64.h"
 #include "compressors/simd.h"
 #include "harness/plan/checks.h"
+#include "netem/topology/time_scale.h"
 #include "tests/base/document.h"
 #include "tests/base/support.h"
 #include "workloads/collectives/collectives.h"
+#include "workloads/synthetic/synthetic.h"
 
 namespace thinpipe {
 namespace {
@@ -158,6 +160,26 @@ TEST(InShard, IsTheSameOnEveryMachine) {
   const std::uint64_t hash = SplitMix64::mix(0xaf63dc4c8601ec8cU);
   EXPECT_TRUE(in_shard("a", static_cast<int>(hash % 2) + 1, 2));
   EXPECT_TRUE(in_shard("a", static_cast<int>(hash % 1000) + 1, 1000));
+}
+
+// A codec that takes 25 s fits into a `more` of 30 s. In a run that is 20 times slower, it takes
+// 500 s.
+TEST(StepTimeout, IsAsManyTimesLongerAsTheRunIsSlower) {
+  const Trace trace = make_synthetic(parse_synthetic_spec("synthetic:elements=1000000"));
+  SweepPoint point;
+  point.ranks = 4;
+  point.link = parse_link_spec("rate=100mbit,delay=1ms");
+  constexpr double kMore = 30;
+  const auto timeout_at = [&](double factor) {
+    point.time_scale = factor;
+    return step_timeout(point, slowed(TopologySpec().plan(4, point.link), factor), trace, 1, kMore);
+  };
+  const double once = timeout_at(1);
+  // 4 ranks with 32 Mbit each, at 0.956 of 100 Mbit/s: ten times 1.338 s, and round trips.
+  EXPECT_GT(once, kMore + 13.38);
+  EXPECT_NEAR(timeout_at(20) / once, 20, 1e-6);
+  // Codecs cannot be sped up.
+  EXPECT_NEAR(timeout_at(0.5), kMore + (once - kMore) / 2, 1e-6);
 }
 
 Records measured_with(const SweepOptions& options) {
