@@ -78,7 +78,8 @@ void add_curves(const std::vector<Curve>& curves, GnuplotBlocks& plot) {
   }
   for (const bool is_trusted : {false, true}) {
     for (const Curve& curve : curves) {
-      if (!curve.has_markers) continue;
+      // No line joins untrusted points, so nothing but markers can show them.
+      if (is_trusted && !curve.has_markers) continue;
       const int ink = is_trusted ? series_ink(curve.style) : static_cast<int>(Ink::kMuted);
       plot.add(rows_of(curve, is_trusted),
                bars(curve) +

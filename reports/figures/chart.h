@@ -23,7 +23,7 @@ struct ChartPoint {
 
 struct Curve {
   std::size_t style = 0;
-  bool has_markers = true;
+  bool has_markers = true;  ///< of trusted points; untrusted ones always have markers
   bool has_line = true;
   std::vector<ChartPoint> points = {};
   std::string name = {};  ///< plain text, for the sentence and the drawing's data
@@ -133,7 +133,7 @@ struct BarChart {
   std::vector<Bar> bars = {};
 };
 
-/// Returns the bars as an `<svg>` element, or "" when none has a positive length.
+/// Returns the bars as an `<svg>` element, or "" when no part but gaps has a positive length.
 std::string draw_bars(const BarChart& chart);
 
 struct BoxRow {

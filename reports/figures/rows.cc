@@ -177,10 +177,12 @@ std::string draw_bars(const BarChart& chart) {
           x.low, x.high, last,
           tick_list(readable_ticks({0, 0.94 * x.high}, 4, chart.format), chart.format),
           gnuplot_quoted(chart.label));
+  const GnuplotBlocks plot = plotted(chart);
+  if (plot.count == 0) return "";  // the bars have gaps alone
   std::string overlay;
   for (std::size_t row = 0; row < chart.bars.size(); ++row)
     overlay += row_overlay(chart.bars[row], static_cast<double>(row), canvas);
-  return finish_svg(run_gnuplot(script + plotted(chart).script()),
+  return finish_svg(run_gnuplot(script + plot.script()),
                     {chart.id, kWidth, height,
                      extremes_sentence(chart.alt, chart.bars, length, chart.format, " ")},
                     overlay);

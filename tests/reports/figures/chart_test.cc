@@ -69,6 +69,24 @@ TEST(Chart, LeavesOutWhatCannotBeDrawn) {
   EXPECT_EQ(sample::check_markup(draw_chart(chart)).titles, std::vector<std::string>{"one"});
 }
 
+// A curve of many points has no markers, and no line joins untrusted points.
+TEST(Chart, DrawsUntrustedCurvesWithoutMarkers) {
+  Chart chart = simple_chart();
+  for (ChartPoint& point : chart.curves[0].points) point.is_trusted = false;
+  const std::string marked = draw_chart(chart);
+  chart.curves[0].has_markers = false;
+  EXPECT_EQ(draw_chart(chart), marked);
+  EXPECT_THAT(marked, HasSubstr("var(--muted)"));
+}
+
+TEST(Bars, OfGapsAloneAreNotDrawn) {
+  BarChart chart;
+  chart.id = "b";
+  chart.format = format_time;
+  chart.bars = {{"x", "", true, {{.length = 1, .is_gap = true}}}};
+  EXPECT_EQ(draw_bars(chart), "");
+}
+
 TEST(Bars, OfHostileLabels) {
   BarChart chart;
   chart.id = "b";

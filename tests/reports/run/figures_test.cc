@@ -95,6 +95,19 @@ TEST(RunFigures, SizesAreBitsAnElement) {
   EXPECT_THAT(data, HasSubstr(",topk,4,2,,,yes\n"));
 }
 
+// Curves of more than 60 steps have no markers where they are trusted.
+TEST(RunFigures, LongCurvesOfInvalidPointsAreDrawn) {
+  Records records = three_methods();
+  for (Point& point : records.points) {
+    point.status = Status::kInvalid;
+    point.metrics["payload_bytes"].samples.assign(100, 1000.0);
+  }
+  const Summary summary = summarize(records);
+  const Figure figure = sizes_figure(summary.groups.at(0), "g");
+  ASSERT_EQ(figure.panels.size(), 1u);
+  EXPECT_THAT(figure.panels[0].svg, HasSubstr("var(--muted)"));
+}
+
 TEST(RunFigures, EncodingIsComparedWithTopKByTrustedPoints) {
   Records records = three_methods();
   records.points[2].status = Status::kOk;
