@@ -170,6 +170,17 @@ class Pages(unittest.TestCase):
                 self.assertGreater(some, 0)
                 self.assertLess(some, everything)
 
+    def test_tables_filter_by_a_choice(self):
+        """Of 38 points, 2 have a link with a delay."""
+        self.browser.open(self.pages["run"], 1280, "light")
+        self.assertEqual("2 of 38 rows", self.browser.evaluate("""(() => {
+          const select = [...document.querySelectorAll('.filters label')]
+              .find((label) => label.firstChild.data === 'network').querySelector('select');
+          select.value = 'delay=0.01s';
+          select.dispatchEvent(new Event('input', {bubbles: true}));
+          return document.querySelector('.filters output').textContent;
+        })()"""))
+
     def test_slider_says_who_wins(self):
         """Moved by a script and by keyboard. By the closed forms of made_up.py, steps on 2 ranks take
         24.655 ms (sidco), 710.33 ms (bf16) and 1399.5 ms (none) at 10 Mbit/s, and 23.166, 89.573 and
