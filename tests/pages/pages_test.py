@@ -214,6 +214,27 @@ class Pages(unittest.TestCase):
         self.assertEqual(first, self.browser.evaluate(line))
         self.assertEqual(bars, self.browser.evaluate(drawn))
 
+    def test_slider_rounds_as_the_page_does(self):
+        """31.25 Mbit/s is 31.2 Mbit/s in the whole page: the script, too, rounds a tie to even."""
+        folder = pathlib.Path(self.temporary.name)
+        made_up.write(folder / "tie", made_up.run_records(rates=(3.125e7, 1e9)))
+        page = folder / "tie.html"
+        thinpipe("report", folder / "tie", "-o", page)
+        self.assertIn("Link rate, 31.2 Mbit/s to 1 Gbit/s", page.read_text(encoding="utf-8"))
+        self.browser.open(page, 1280, "light")
+        told = self.browser.evaluate("""(() => {
+          const box = document.querySelector('.rates');
+          const input = box.querySelector('input');
+          return [0, 1].map((position) => {
+            input.value = position;
+            input.dispatchEvent(new Event('input'));
+            return input.getAttribute('aria-valuetext') + '; ' +
+                box.querySelector('[aria-live]').textContent;
+          });
+        })()""")
+        self.assertRegex(told[0], r"^31\.2 Mbit/s; .* at 31\.2 Mbit/s: ")
+        self.assertIn("(interpolated between 31.2 Mbit/s and 1 Gbit/s)", told[1])
+
     def test_scripts_have_no_errors(self):
         def look(page):
             self.browser.open(page, 390, "light")
