@@ -30,7 +30,10 @@ Range padded_range(const std::vector<double>& values, bool is_log) {
     const double half = span * (0.5 + kPadding);
     return {std::exp(middle - half), std::exp(middle + half)};
   }
-  const double scale = std::max({std::abs(*least), std::abs(*most), 1e-12});
+  // Values of 0, apart from rounding errors, have no scale of their own.
+  constexpr double kZero = 1e-12;
+  const double magnitude = std::max(std::abs(*least), std::abs(*most));
+  const double scale = magnitude < kZero ? 1 : magnitude;
   const double span = std::max(*most - *least, 0.02 * scale);
   const double middle = 0.5 * (*least + *most);
   return {middle - span * (0.5 + kPadding), middle + span * (0.5 + kPadding)};

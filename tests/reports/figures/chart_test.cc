@@ -239,8 +239,17 @@ TEST(Ticks, RangesHoldTheirValuesAndHaveExtent) {
       EXPECT_GT(range.high, values.back());
     }
   }
-  const Range zero = padded_range({0}, false);
-  EXPECT_LT(zero.low, zero.high);
+}
+
+// For example, the errors of a run of `none` alone.
+TEST(Ticks, OfNothingButZerosAreShort) {
+  for (const double almost : {0.0, 1e-17}) {
+    const Range zero = padded_range({0, almost}, false);
+    std::vector<std::string> labels;
+    for (const double tick : readable_ticks(zero, 5, format_percent))
+      labels.push_back(format_percent(tick));
+    EXPECT_THAT(labels, ElementsAre("-1 %", "-0.5 %", "0 %", "0.5 %", "1 %"));
+  }
 }
 
 // Drawing with the real gnuplot.
