@@ -69,6 +69,15 @@ TEST(Chart, LeavesOutWhatCannotBeDrawn) {
   EXPECT_EQ(sample::check_markup(draw_chart(chart)).titles, std::vector<std::string>{"one"});
 }
 
+// gnuplot writes the curve as one path of some 140 kB.
+TEST(Chart, OfTenThousandPointsIsDrawn) {
+  Chart chart = simple_chart();
+  chart.curves = {{1, false, true}};
+  for (int i = 1; i <= 10000; ++i)
+    chart.curves[0].points.push_back({i * 1.0, i % 2 + 1.0, std::nullopt, true, ""});
+  EXPECT_EQ(sample::check_markup(draw_chart(chart)).error, "");
+}
+
 // A curve of many points has no markers, and no line joins untrusted points.
 TEST(Chart, DrawsUntrustedCurvesWithoutMarkers) {
   Chart chart = simple_chart();
