@@ -43,7 +43,7 @@ Range range_of(const Axis& axis, const std::vector<Curve>& curves, bool is_x) {
   for (const Curve& curve : curves)
     for (const ChartPoint& point : curve.points) {
       values.push_back(is_x ? point.x : point.y);
-      add_ends(is_x ? point.x_interval : point.interval, values);
+      add_ends(is_x ? point.x_interval : point.interval, axis, values);
     }
   return padded_range(values, axis.is_log);
 }
@@ -212,7 +212,7 @@ std::string off_diagonal(const DotChart& chart) {
 }  // namespace
 
 std::string draw_chart(const Chart& chart) {
-  const std::vector<Curve> curves = drawable(chart);
+  std::vector<Curve> curves = drawable(chart);
   if (curves.empty()) return "";
   const Range x = range_of(chart.x, curves, true);
   Axis y_axis = chart.y;
@@ -221,6 +221,12 @@ std::string draw_chart(const Chart& chart) {
       for (const double end : {point.low, point.high})
         if (is_drawable(end, y_axis)) y_axis.include.push_back(end);
   const Range y = range_of(y_axis, curves, false);
+  for (Curve& curve : curves) {
+    for (ChartPoint& point : curve.points) {
+      clip_low(point.x_interval, chart.x, x);
+      clip_low(point.interval, chart.y, y);
+    }
+  }
   const Canvas canvas(chart.width, kHeight, kChartMargins, {x, chart.x.is_log},
                       {y, chart.y.is_log});
   std::string script = canvas.script() + axis_script(chart.x, x, 'x') +

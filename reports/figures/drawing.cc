@@ -132,12 +132,19 @@ bool is_drawable(double value, const Axis& axis) {
 }
 
 void drop_undrawable(std::optional<Interval>& interval, const Axis& axis) {
-  if (interval && !(is_drawable(interval->low, axis) && is_drawable(interval->high, axis)))
+  if (interval && !(std::isfinite(interval->low) && is_drawable(interval->high, axis)))
     interval.reset();
 }
 
-void add_ends(const std::optional<Interval>& interval, std::vector<double>& values) {
-  if (interval) values.insert(values.end(), {interval->low, interval->high});
+void add_ends(const std::optional<Interval>& interval, const Axis& axis,
+              std::vector<double>& values) {
+  if (!interval) return;
+  for (const double end : {interval->low, interval->high})
+    if (is_drawable(end, axis)) values.push_back(end);
+}
+
+void clip_low(std::optional<Interval>& interval, const Axis& axis, const Range& range) {
+  if (interval && !is_drawable(interval->low, axis)) interval->low = range.low;
 }
 
 std::string axis_script(const Axis& axis, const Range& range, char name) {

@@ -121,8 +121,8 @@ Range box_range(const Axis& axis, const std::vector<BoxRow>& rows) {
   std::vector<double> values = axis.include;
   for (const BoxRow& row : rows) {
     values.push_back(row.middle);
-    add_ends(row.box, values);
-    add_ends(row.whiskers, values);
+    add_ends(row.box, axis, values);
+    add_ends(row.whiskers, axis, values);
   }
   return padded_range(values, axis.is_log);
 }
@@ -189,9 +189,13 @@ std::string draw_bars(const BarChart& chart) {
 }
 
 std::string draw_boxes(const BoxChart& chart) {
-  const std::vector<BoxRow> rows = drawable_rows(chart);
+  std::vector<BoxRow> rows = drawable_rows(chart);
   if (rows.empty()) return "";
   const Range x = box_range(chart.axis, rows);
+  for (BoxRow& row : rows) {
+    clip_low(row.box, chart.axis, x);
+    clip_low(row.whiskers, chart.axis, x);
+  }
   const double last = static_cast<double>(rows.size()) - 0.5;
   const int height =
       kBoxMargins.top + kBoxMargins.bottom + kRowHeight * static_cast<int>(rows.size());

@@ -178,6 +178,17 @@ TEST(Boxes, DrawMarkersBoxesAndSayWhoIsWhere) {
   EXPECT_EQ(draw_boxes(chart), "");
 }
 
+// Student's interval of a few scattered times reaches below 0. Without a bar, the mean would look
+// exact. The plot's box begins at 152 px.
+TEST(Boxes, IntervalsDownToZeroReachTheEndOfALogarithmicAxis) {
+  BoxChart chart;
+  chart.id = "b";
+  chart.alt = "Time";
+  chart.axis = {"time", true, format_time, {}, {}};
+  chart.rows = {{.label = "a", .style = 1, .middle = 2, .box = Interval{-1, 5}, .tooltip = "2 s"}};
+  EXPECT_THAT(draw_boxes(chart), HasSubstr("<rect x=\"152.0\""));
+}
+
 TEST(ChartSentence, TellsBothEndsByName) {
   Chart chart;
   chart.alt = "Time against rate";
