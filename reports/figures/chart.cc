@@ -31,6 +31,7 @@ std::vector<Curve> drawable(const Chart& chart) {
       if (!is_shown(point, chart)) continue;
       drop_undrawable(point.interval, chart.y);
       drop_undrawable(point.x_interval, chart.x);
+      point.x *= curve.x_factor;
       drawn.points.push_back(point);
     }
     if (!drawn.points.empty()) curves.push_back(std::move(drawn));

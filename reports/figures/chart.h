@@ -27,6 +27,7 @@ struct Curve {
   bool has_line = true;
   std::vector<ChartPoint> points = {};
   std::string name = {};  ///< plain text, for the sentence and the drawing's data
+  double x_factor = 1;    ///< drawn x over a point's x, so that curves do not cover each other
 };
 
 struct Axis {

@@ -64,11 +64,15 @@ std::vector<Check> checks() {
            [](const Cell& cell) { return cell.fidelity(&Fidelity::idle_cpu); }}};
 }
 
-// Shifts each compressor a little along the axis, so that those at one rate do not overlap.
-double dodged(double rate, std::size_t index, std::size_t count) {
-  constexpr double kStep = 0.045;  // of the natural logarithm
-  return rate *
-         std::exp(kStep * (static_cast<double>(index) - 0.5 * static_cast<double>(count - 1)));
+// Returns the factor that shifts a compressor a little along the axis of rates, so that those at
+// one rate do not overlap. All of them stay nearer to this rate than to the next one.
+double shift_of(std::size_t index, const Group& group) {
+  const double count = static_cast<double>(group.series.size());
+  double step = 0.045;  // of the natural logarithm
+  constexpr double kOfGap = 0.6;
+  for (std::size_t i = 1; i < group.rates.size(); ++i)
+    step = std::min(step, kOfGap * std::log(group.rates[i] / group.rates[i - 1]) / count);
+  return std::exp(step * (static_cast<double>(index) - 0.5 * (count - 1)));
 }
 
 struct Family {
@@ -197,12 +201,11 @@ Figure fidelity_figure(const Group& group, const std::string& id) {
                 .reference_lines = check.reference_lines};
     for (std::size_t i = 0; i < group.series.size(); ++i) {
       const Series& series = group.series[i];
-      Curve curve{series.style, true, false, {}, series.label};
+      Curve curve{series.style, true, false, {}, series.label, shift_of(i, group)};
       for (const Cell& cell : series.cells) {
         const std::optional<double> value = check.value(cell);
         if (!value) continue;
-        curve.points.push_back({dodged(cell.rate, i, group.series.size()), *value, std::nullopt,
-                                cell.status == Status::kOk,
+        curve.points.push_back({cell.rate, *value, std::nullopt, cell.status == Status::kOk,
                                 cell_title(series, cell) + "\n" + check.axis.label + ": " +
                                     check.axis.format(*value)});
       }

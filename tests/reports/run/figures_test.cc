@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -159,6 +160,25 @@ TEST(RunFigures, TimelinesOfRanks) {
   EXPECT_EQ(figure.panels[0].title, "none, 10 Mbit/s");
   EXPECT_EQ(figure.panels[1].title, "topk, 10 Mbit/s");
   EXPECT_THAT(figure.data, HasSubstr("rank 1: exchange,0.75,"));
+}
+
+// Drawn apart, the three series at 10 Mbit/s have that rate in the data.
+TEST(RunFigures, FidelityHasTheMeasuredRates) {
+  Records records = three_methods();
+  for (Point& point : records.points) point.fidelity = Fidelity{.idle_cpu = 0.5};
+  const Summary summary = summarize(records);
+  const Figure figure = fidelity_figure(summary.groups.at(0), "g");
+  for (const char* row : {"none,1e+07,0.5,,,yes", "topk,1e+07,0.5,,,yes", "dgc,1e+07,0.5,,,no"})
+    EXPECT_THAT(figure.data, HasSubstr("CPU idle time," + std::string(row) + "\n"));
+  ASSERT_EQ(figure.panels.size(), 1u);
+  // The targets of the tooltips are at three places.
+  std::set<std::string> places;
+  static const std::regex kPlace("<circle cx=\"([0-9.]+)\"");
+  const std::string& svg = figure.panels[0].svg;
+  for (auto match = std::sregex_iterator(svg.begin(), svg.end(), kPlace);
+       match != std::sregex_iterator(); ++match)
+    places.insert((*match)[1].str());
+  EXPECT_EQ(places.size(), 3u);
 }
 
 TEST(RunFigures, LinksThatDidNotHoldAreGrey) {
