@@ -38,7 +38,7 @@ std::vector<LegendEntry> fit_legend() {
 
 constexpr std::size_t kMaxTensors = 6;
 
-/// Drops points whose markers would cover their neighbour's; both ends stay.
+/// Drops points whose markers would cover the marker before them.
 void thin_out(Curve& curve, bool is_log_x) {
   if (curve.points.size() < 3) return;
   const auto x_of = [&](const ChartPoint& p) { return is_log_x ? std::log(p.x) : p.x; };
@@ -292,7 +292,7 @@ Figure fits_by_step(const StatsSummary& summary) {
     add_panel(figure, feedback_title(feedback), chart);
   }
   for (std::size_t i = 0; i < kFitNames.size(); ++i)
-    figure.legend.push_back({marker_svg(i + 1), kFitNames[i]});
+    figure.legend.push_back({line_marker_svg(i + 1), kFitNames[i]});
   return figure;
 }
 
@@ -306,8 +306,8 @@ Figure decay_by_step(const StatsSummary& summary) {
   exponent.y.include = {0.5};
   exponent.reference_lines = {0.5};
   exponent.curves = feedback_curves(unit, &StatsMeans::p);
-  figure.legend.push_back({marker_svg(1), feedback_title(false)});
-  if (!unit.feedback.empty()) figure.legend.push_back({marker_svg(2), feedback_title(true)});
+  figure.legend.push_back({line_marker_svg(1), feedback_title(false)});
+  if (!unit.feedback.empty()) figure.legend.push_back({line_marker_svg(2), feedback_title(true)});
   add_panel(figure, "decay exponent", exponent);
   for (std::size_t i = 0; i < summary.records->ratios.size(); ++i) {
     const std::string largest = "largest " + format_percent(summary.records->ratios[i]);
@@ -336,7 +336,8 @@ Figure similarity_by_step(const StatsSummary& summary) {
   };
   panel(unit.workers, "neighbouring workers");
   panel(unit.steps, "successive steps");
-  figure.legend = {{marker_svg(1), "cosine"}, {marker_svg(2), "largest " + top + " in common"}};
+  figure.legend = {{line_marker_svg(1), "cosine"},
+                   {line_marker_svg(2), "largest " + top + " in common"}};
   return figure;
 }
 

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -203,6 +204,18 @@ TEST(StatsFigures, DrawEveryFigureWithWellFormedPanels) {
   }
   EXPECT_THAT(drawn, ElementsAre("density 3", "tail 3", "decay 1", "best-k 1", "fits 2",
                                  "decay-steps 3", "alike 2", "tensors 2"));
+}
+
+// Lines of the fits have no markers, so their dashes must tell them apart without colours.
+TEST(StatsFigures, LegendsShowTheDashesOfLines) {
+  std::set<std::string> dashes;
+  static const std::regex kDashes("stroke-dasharray='([^']*)'");
+  for (std::size_t style = 1; style <= kFitNames.size(); ++style) {
+    std::smatch match;
+    const std::string line = line_svg(style);
+    ASSERT_TRUE(std::regex_search(line, match, kDashes)) << line;
+    EXPECT_TRUE(dashes.insert(match[1].str()).second) << line;
+  }
 }
 
 TEST(StatsFigures, TicksAreShort) {
