@@ -73,8 +73,9 @@ GnuplotBlocks plotted(const BarChart& chart) {
 
 // Returns the part's letter: colour must not be the only distinction.
 std::string part_letter(const BarPart& part, double left, double right, double baseline) {
-  constexpr double kMinWidth = 16;  // px
-  if (part.name.empty() || right - left < kMinWidth) return "";
+  constexpr double kLetter = 7;  // px, of 11 px sans-serif; a part holds two letters at least
+  const auto letters = static_cast<double>(std::max<std::size_t>(part.letter.size(), 2));
+  if (part.name.empty() || right - left < kLetter * letters + 2) return "";
   return fmt::format(
       "<text class=\"letter\" x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"11\" "
       "text-anchor=\"middle\">{}</text>\n",

@@ -111,7 +111,7 @@ BoxChart rows_of(const Sectioned& in, const std::string& id, const std::string& 
     chart.rows.push_back({group->label, style, shown.value, shown.interval, std::nullopt,
                           group->trusted(),
                           group->label + "\n" + axis.format(shown.value) + ", " +
-                              std::to_string(group->count(metric)) + " seeds"});
+                              counted(group->count(metric), "seed")});
   }
   return chart;
 }
@@ -246,7 +246,8 @@ std::vector<TrainingSection> training_sections(const TrainingSummary& summary) {
     });
     if (section == sections.end()) {
       const Axes& axes = group.axes;
-      std::string title = std::to_string(axes.ranks) + " workers, " + axes.link;
+      std::string title =
+          counted(static_cast<std::size_t>(axes.ranks), "worker") + ", " + axes.link;
       if (axes.topology != "star") title += ", " + axes.topology;
       if (axes.stragglers != "none") title += ", stragglers " + axes.stragglers;
       if (axes.time_scale != 1) title += ", time scale " + format_number(axes.time_scale);

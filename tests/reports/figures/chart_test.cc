@@ -96,6 +96,23 @@ TEST(Bars, OfGapsAloneAreNotDrawn) {
   EXPECT_EQ(draw_bars(chart), "");
 }
 
+// A tenth of the longest bar is 19 px wide.
+TEST(Bars, LettersFitTheirParts) {
+  BarChart chart;
+  chart.id = "b";
+  chart.format = format_time;
+  chart.bars = {{"x",
+                 "",
+                 true,
+                 {{.length = 0.1, .name = "host 12", .letter = "12"},
+                  {.length = 0.1, .name = "host 128", .letter = "128"},
+                  {.length = 0.8, .name = "host 129", .letter = "129"}}}};
+  const std::string svg = draw_bars(chart);
+  EXPECT_THAT(svg, HasSubstr(">12</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr(">128</text>")));
+  EXPECT_THAT(svg, HasSubstr(">129</text>"));
+}
+
 TEST(Bars, OfHostileLabels) {
   BarChart chart;
   chart.id = "b";
