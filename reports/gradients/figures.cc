@@ -109,8 +109,9 @@ std::vector<Curve> tail_curves(const StatsGradient& gradient) {
       [&](Curve& curve, const std::vector<double>& below, const std::string& who) {
         for (std::size_t i = 0; i < points.x.size(); ++i) {
           const double beyond = 1 - below[i];
-          // Thresholds lie in the larger half of the magnitudes.
-          if (!(beyond >= least && points.empirical[i] >= 0.5)) continue;
+          // Thresholds lie in the larger half of the magnitudes. If half of the elements are 0, the
+          // first point of this half is 0, which has no logarithm.
+          if (!(beyond >= least && points.empirical[i] >= 0.5 && points.x[i] > 0)) continue;
           const bool has_tooltip = curve.has_markers;
           curve.points.push_back({points.x[i], beyond, std::nullopt, true,
                                   has_tooltip ? at_magnitude(who, points.x[i], beyond) : ""});
