@@ -17,18 +17,20 @@ namespace {
 constexpr std::size_t kLongestLabel = 17;  // 144 px of a wide font (DejaVu Sans) at 12.5 px
 constexpr double kBaseline = 4.5;          // px below the middle of text of 12.5 px
 
-// Cuts between characters, not inside one.
+// Leaves out the middle of a long text, because labels of links and compressors differ at their
+// ends. Cuts between characters, not inside one.
 std::string shortened(const std::string& text) {
-  std::size_t characters = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (continues_character(text[i])) continue;
-    if (++characters > kLongestLabel) return text.substr(0, i) + "\xe2\x80\xa6";
-  }
-  return text;
+  std::vector<std::size_t> starts;  // of characters
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (!continues_character(text[i])) starts.push_back(i);
+  if (starts.size() <= kLongestLabel) return text;
+  constexpr std::size_t kLast = kLongestLabel / 2, kFirst = kLongestLabel - kLast;
+  return text.substr(0, starts[kFirst]) + "\xe2\x80\xa6" +
+         text.substr(starts[starts.size() - kLast]);
 }
 
 // Returns `label` as an SVG text that ends at x = `right`, in the row whose middle is at `y`. A
-// long label is cut, and the tooltip shows the whole label.
+// long label is shortened, and the tooltip shows the whole label.
 std::string row_label(const std::string& label, double right, double y) {
   return fmt::format(
       "<text x=\"{}\" y=\"{:.1f}\" font-size=\"12.5\" "

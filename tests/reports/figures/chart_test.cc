@@ -195,6 +195,18 @@ TEST(Boxes, DrawMarkersBoxesAndSayWhoIsWhere) {
   EXPECT_EQ(draw_boxes(chart), "");
 }
 
+TEST(Boxes, LongLabelsKeepBothEnds) {
+  BoxChart chart;
+  chart.id = "b";
+  chart.alt = "Goodput";
+  chart.axis = {"goodput", false, format_number, {}, {}};
+  chart.rows = {{.label = "rate=100mbit,delay=10ms", .middle = 1},
+                {.label = "rate=100mbit,delay=20ms", .middle = 2}};
+  const std::string svg = draw_boxes(chart);
+  EXPECT_THAT(svg, HasSubstr(">rate=100m\xe2\x80\xa6lay=10ms<title>"));
+  EXPECT_THAT(svg, HasSubstr(">rate=100m\xe2\x80\xa6lay=20ms<title>"));
+}
+
 // Student's interval of a few scattered times reaches below 0. Without a bar, the mean would look
 // exact. The plot's box begins at 152 px.
 TEST(Boxes, IntervalsDownToZeroReachTheEndOfALogarithmicAxis) {
