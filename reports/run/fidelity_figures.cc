@@ -105,6 +105,20 @@ std::optional<Curve> scaling_curve(const Family& family, const Series& series, d
   return curve.points.size() > 1 ? std::optional(curve) : std::nullopt;
 }
 
+// Returns the names and styles of all series. A style is the same in every group.
+Group named_series(const Family& family) {
+  Group all;
+  for (const Group* group : family.groups)
+    for (const Series& series : group->series) {
+      if (std::ranges::count(all.series, series.style, &Series::style) > 0) continue;
+      Series& named = all.series.emplace_back();
+      named.label = series.label;
+      named.style = series.style;
+    }
+  std::ranges::sort(all.series, {}, &Series::style);
+  return all;
+}
+
 Figure scaling_figure(const Family& family, const std::string& id) {
   Figure figure{id, "Scaling with workers"};
   const std::string& setting = family.groups.front()->setting;
@@ -113,9 +127,7 @@ Figure scaling_figure(const Family& family, const std::string& id) {
       "Speed-up over one worker, which exchanges nothing: the number of workers times the step "
       "without communication, over the measured step. The dashed line is ideal scaling; bars are "
       "95 % intervals of the step time (DGC's figure 6 shows the same for images per second).";
-  // The largest group names the series; styles are the same in every group.
-  const Group& named = **std::ranges::max_element(
-      family.groups, {}, [](const Group* group) { return group->series.size(); });
+  const Group named = named_series(family);
   std::vector<Curve> drawn;
   for (const double rate : panel_rates({family.rates.begin(), family.rates.end()})) {
     Chart chart{.id = panel_id(figure),

@@ -143,6 +143,21 @@ TEST(RunFigures, ScalingIsWorkersTimesTheIdealStepOverTheStep) {
   EXPECT_THAT(figures[0].data, HasSubstr("10 Mbit/s,dgc,8,4,,,no\n"));
 }
 
+TEST(RunFigures, ScalingHasSeriesThatTheLargestGroupLacks) {
+  Records records = three_methods(2);
+  for (Point& point : three_methods(4).points) records.points.push_back(std::move(point));
+  for (const char* other : {"none", "3lc", "sbc", "sidco"}) {
+    Point point = sample::point(other, 1e7, 0, {1, 1, 1, 1});
+    point.axes.ranks = 8;
+    point.metrics["ideal_time"] = seconds({0.25});
+    records.points.push_back(std::move(point));
+  }
+  const std::vector<Figure> figures = scaling_figures(summarize(records), "s");
+  ASSERT_EQ(figures.size(), 1u);
+  EXPECT_THAT(figures[0].data, HasSubstr("10 Mbit/s,topk,2,0.5,"));
+  EXPECT_THAT(figures[0].data, HasSubstr("10 Mbit/s,none,8,2,"));  // 8 x 0.25 s over 1 s
+}
+
 TEST(RunFigures, OfManyRatesSixHaveAPanel) {
   EXPECT_EQ(panel_rates(std::vector<double>{1, 2}), (std::vector<double>{1, 2}));
   EXPECT_EQ(panel_rates(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}),
