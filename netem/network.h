@@ -80,6 +80,10 @@ class Network {
     return figures_of(topology_, routes_.path(flow.from, flow.to));
   }
 
+  /// Returns the largest window in bytes for which the hosts' TCP buffers have been widened so far.
+  /// A connection can use no larger window than that at its begin.
+  double tcp_window() const { return tcp_window_; }
+
   /// Returns the counters of a link. Links are numbered as in Topology: the access links of hosts 0
   /// to size()-1 first, then the trunks.
   LinkCounters counters(int link) const;
@@ -118,7 +122,7 @@ class Network {
   std::vector<Host> switches_, hosts_;
   std::vector<std::unique_ptr<Netlink>> switch_netlinks_, host_netlinks_;
   std::vector<ShapedLink> links_;
-  double tcp_window_ = 0;  // bytes; the largest window that TCP's buffers were widened for
+  double tcp_window_ = 0;  // bytes
   std::map<std::string, std::string> sysctls_;
 };
 

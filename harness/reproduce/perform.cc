@@ -144,8 +144,8 @@ class RecipeProgress {
 
   void begin(std::size_t number, const std::string& label) {
     const double each = timed_ > 0 ? spent_.count() / static_cast<double>(timed_) : expected_;
-    fmt::print(stderr, "{} {} of {}: {}, {}\n", name_, number, all_, label,
-               time_left(each * static_cast<double>(all_ - number + 1)));
+    print_message(fmt::format("{} {} of {}: {}, {}", name_, number, all_, label,
+                              time_left(each * static_cast<double>(all_ - number + 1))));
     began_ = Clock::now();
   }
   void end() {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <memory>
@@ -33,6 +34,7 @@
 #include "harness/sweep/simulated.h"
 #include "harness/sweep/time_scaling.h"
 #include "netem/limits.h"
+#include "netem/network.h"
 #include "netem/probe.h"
 #include "netem/sandbox.h"
 #include "netem/schedule/links.h"
@@ -251,17 +253,21 @@ class Session {
 
   // Starts ranks on this link, or keeps the present ones: a launch serves as many points as it can.
   void board(const SweepPoint& point, int ranks) {
-    const LinkSpec link = slowed(point.link, point.time_scale);
-    // A TCP connection keeps the segment size and the window scale of its handshake.
-    const bool other_connections =
-        link.mtu != connected_.mtu || link.round_trip() > connected_.round_trip();
+    // A TCP connection keeps the segment size and the window scale of its handshake. Only a link with
+    // a delay needs another window.
+    const std::uint32_t mtu = point.link.mtu;
+    if (!launch_ || point.link.round_trip() > 0)
+      machines_->set_links(point.link, point.time_scale);
+    const Network* const network = machines_->network();
+    const double window = network == nullptr ? 0 : network->tcp_window();
+    const bool other_connections = mtu != connected_mtu_ || window > connected_window_;
     if (launch_ && (launch_->ranks() != ranks || other_connections)) {
       launch_->quit();
       launch_.reset();
     }
     if (launch_) return;
-    machines_->set_links(point.link, point.time_scale);
-    connected_ = link;
+    connected_mtu_ = mtu;
+    connected_window_ = window;
     progress_.describe(fmt::format("starting {} ranks", ranks));
     launch_ = std::make_unique<Launch>(*machines_, scratch_, ranks,
                                        work_ ? work_->program() : "thinpipe-worker");
@@ -296,7 +302,7 @@ class Session {
     PredictedMachines machines;
     machines.network = probed(point);
     // Ranks on machines of their own share no cores.
-    if (launch_->rank_machines().empty()) machines.cores = read_machine("/").cores;
+    if (launch_->rank_machines().empty()) machines.cores = cores_;
     try {
       const auto predicted = predictor_.predict(point, machines);
       if (!predicted) return {};
@@ -349,6 +355,7 @@ class Session {
   }
 
   const std::string began_ = created_now();
+  const double cores_ = read_machine("/").cores;
   const SweepOptions& options_;
   const Trace& trace_;
   std::vector<SweepPoint> points_;
@@ -361,7 +368,9 @@ class Session {
   int hosts_ = 0;
   int too_many_ = std::numeric_limits<int>::max();  // hosts of a star that could not be made
   std::unique_ptr<Launch> launch_;
-  LinkSpec connected_;  // on which the launch's ranks opened their connections
+  // When the launch's ranks opened their connections: of the links, and Network::tcp_window().
+  std::uint32_t connected_mtu_ = 0;
+  double connected_window_ = 0;
   ScaleChooser chooser_;
   std::map<std::string, std::string> refusals_;  // reasons of points without a time scale, by id
   Calibrator calibrator_;

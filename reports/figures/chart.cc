@@ -31,6 +31,7 @@ std::vector<Curve> drawable(const Chart& chart) {
       if (!is_shown(point, chart)) continue;
       drop_undrawable(point.interval, chart.y);
       drop_undrawable(point.x_interval, chart.x);
+      point.x *= curve.x_factor;
       drawn.points.push_back(point);
     }
     if (!drawn.points.empty()) curves.push_back(std::move(drawn));
@@ -43,7 +44,7 @@ Range range_of(const Axis& axis, const std::vector<Curve>& curves, bool is_x) {
   for (const Curve& curve : curves)
     for (const ChartPoint& point : curve.points) {
       values.push_back(is_x ? point.x : point.y);
-      add_ends(is_x ? point.x_interval : point.interval, values);
+      add_ends(is_x ? point.x_interval : point.interval, axis, values);
     }
   return padded_range(values, axis.is_log);
 }
@@ -78,7 +79,8 @@ void add_curves(const std::vector<Curve>& curves, GnuplotBlocks& plot) {
   }
   for (const bool is_trusted : {false, true}) {
     for (const Curve& curve : curves) {
-      if (!curve.has_markers) continue;
+      // No line joins untrusted points, so nothing but markers can show them.
+      if (is_trusted && !curve.has_markers) continue;
       const int ink = is_trusted ? series_ink(curve.style) : static_cast<int>(Ink::kMuted);
       plot.add(rows_of(curve, is_trusted),
                bars(curve) +
@@ -211,7 +213,7 @@ std::string off_diagonal(const DotChart& chart) {
 }  // namespace
 
 std::string draw_chart(const Chart& chart) {
-  const std::vector<Curve> curves = drawable(chart);
+  std::vector<Curve> curves = drawable(chart);
   if (curves.empty()) return "";
   const Range x = range_of(chart.x, curves, true);
   Axis y_axis = chart.y;
@@ -220,6 +222,12 @@ std::string draw_chart(const Chart& chart) {
       for (const double end : {point.low, point.high})
         if (is_drawable(end, y_axis)) y_axis.include.push_back(end);
   const Range y = range_of(y_axis, curves, false);
+  for (Curve& curve : curves) {
+    for (ChartPoint& point : curve.points) {
+      clip_low(point.x_interval, chart.x, x);
+      clip_low(point.interval, chart.y, y);
+    }
+  }
   const Canvas canvas(chart.width, kHeight, kChartMargins, {x, chart.x.is_log},
                       {y, chart.y.is_log});
   std::string script = canvas.script() + axis_script(chart.x, x, 'x') +

@@ -23,10 +23,11 @@ struct ChartPoint {
 
 struct Curve {
   std::size_t style = 0;
-  bool has_markers = true;
+  bool has_markers = true;  ///< of trusted points; untrusted ones always have markers
   bool has_line = true;
   std::vector<ChartPoint> points = {};
   std::string name = {};  ///< plain text, for the sentence and the drawing's data
+  double x_factor = 1;    ///< drawn x over a point's x, so that curves do not cover each other
 };
 
 struct Axis {
@@ -133,7 +134,7 @@ struct BarChart {
   std::vector<Bar> bars = {};
 };
 
-/// Returns the bars as an `<svg>` element, or "" when none has a positive length.
+/// Returns the bars as an `<svg>` element, or "" when no part but gaps has a positive length.
 std::string draw_bars(const BarChart& chart);
 
 struct BoxRow {

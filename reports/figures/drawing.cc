@@ -30,7 +30,10 @@ Range padded_range(const std::vector<double>& values, bool is_log) {
     const double half = span * (0.5 + kPadding);
     return {std::exp(middle - half), std::exp(middle + half)};
   }
-  const double scale = std::max({std::abs(*least), std::abs(*most), 1e-12});
+  // Values of 0, apart from rounding errors, have no scale of their own.
+  constexpr double kZero = 1e-12;
+  const double magnitude = std::max(std::abs(*least), std::abs(*most));
+  const double scale = magnitude < kZero ? 1 : magnitude;
   const double span = std::max(*most - *least, 0.02 * scale);
   const double middle = 0.5 * (*least + *most);
   return {middle - span * (0.5 + kPadding), middle + span * (0.5 + kPadding)};
@@ -129,12 +132,19 @@ bool is_drawable(double value, const Axis& axis) {
 }
 
 void drop_undrawable(std::optional<Interval>& interval, const Axis& axis) {
-  if (interval && !(is_drawable(interval->low, axis) && is_drawable(interval->high, axis)))
+  if (interval && !(std::isfinite(interval->low) && is_drawable(interval->high, axis)))
     interval.reset();
 }
 
-void add_ends(const std::optional<Interval>& interval, std::vector<double>& values) {
-  if (interval) values.insert(values.end(), {interval->low, interval->high});
+void add_ends(const std::optional<Interval>& interval, const Axis& axis,
+              std::vector<double>& values) {
+  if (!interval) return;
+  for (const double end : {interval->low, interval->high})
+    if (is_drawable(end, axis)) values.push_back(end);
+}
+
+void clip_low(std::optional<Interval>& interval, const Axis& axis, const Range& range) {
+  if (interval && !is_drawable(interval->low, axis)) interval->low = range.low;
 }
 
 std::string axis_script(const Axis& axis, const Range& range, char name) {

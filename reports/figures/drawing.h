@@ -24,8 +24,8 @@ struct Range {
 };
 
 /// Returns the range of `values` with 6 % padding on both sides; on a logarithmic axis, 6 % of the
-/// range of logarithms. A range of equal values is padded too. `values` needs at least one value,
-/// and only positive values for a logarithmic axis.
+/// range of logarithms. A range of equal values is padded too; around 0 it is about 0.02 wide.
+/// `values` needs at least one value, and only positive values for a logarithmic axis.
 Range padded_range(const std::vector<double>& values, bool is_log);
 
 /// Returns about `count` ticks at 1, 2 or 5 times a power of ten, all inside the range.
@@ -82,11 +82,16 @@ std::string axis_script(const Axis& axis, const Range& range, char name);
 /// Returns whether the value is finite, and positive on a logarithmic axis.
 bool is_drawable(double value, const Axis& axis);
 
-/// Drops an interval with an end that cannot be drawn.
+/// Drops an interval with an end that cannot be drawn, but not for a low end of 0 or less on a
+/// logarithmic axis: clip_low() gives it a position.
 void drop_undrawable(std::optional<Interval>& interval, const Axis& axis);
 
-/// Appends the ends of an interval to `values`.
-void add_ends(const std::optional<Interval>& interval, std::vector<double>& values);
+/// Appends the ends of an interval that can be drawn to `values`.
+void add_ends(const std::optional<Interval>& interval, const Axis& axis,
+              std::vector<double>& values);
+
+/// Moves a low end of 0 or less on a logarithmic axis to the low end of the axis.
+void clip_low(std::optional<Interval>& interval, const Axis& axis, const Range& range);
 
 /// Returns the command for a dashed vertical line through the box at `x`.
 std::string upright_line(double x);

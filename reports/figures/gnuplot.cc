@@ -72,33 +72,33 @@ void hoist_colours(std::string& text) {
   static const std::regex kPlot("<g id=\"[^\"]*gnuplot_plot_[0-9]+\" >");
   static const std::regex kColour(" color='var\\(--(?!panel)[a-z0-9]+\\)'/>");
   std::string hoisted;
-  std::smatch match;
-  while (std::regex_search(text, match, kPlot)) {
-    hoisted += match.prefix();
-    std::string rest = match.suffix();
-    const std::smatch::difference_type whole =
-        static_cast<std::smatch::difference_type>(rest.size());
-    std::smatch next, colour;
-    const auto end = std::regex_search(rest, next, kPlot) ? next.position() : whole;
-    std::string plot = rest.substr(0, static_cast<std::size_t>(end));
+  auto from = text.cbegin();
+  for (std::sregex_iterator match(text.cbegin(), text.cend(), kPlot), none; match != none;) {
+    hoisted.append(from, (*match)[0].first);
+    const auto begin = (*match)[0].second;
+    ++match;
+    from = match == none ? text.cend() : (*match)[0].first;
+    std::string plot(begin, from);
     std::string group = "<g>";
+    std::smatch colour;
     if (std::regex_search(plot, colour, kColour)) {
       const std::string attribute = colour.str();
       group = "<g" + attribute.substr(0, attribute.size() - 2) + ">";
       replace_all(plot, attribute, "/>");
     }
     hoisted += group + plot;
-    text = rest.substr(static_cast<std::size_t>(end));
   }
-  text = hoisted + text;
+  hoisted.append(from, text.cend());
+  text = std::move(hoisted);
 }
 
 // Drops the definitions of unused markers in three passes. gnuplot defines all of its markers, and
 // some definitions refer to other markers. A marker may therefore become unused only when another
-// one has been dropped.
+// one has been dropped. std::regex recurses for each character of a repetition, so the pattern must
+// not run along the path of a curve, which may have a hundred thousand.
 void drop_unused_markers(std::string& text) {
   static const std::regex kMarker(
-      "\\s*<(?:path|rect|circle|use)[^>]* id='([^']+gpPt[0-9]+)'[^>]*/>");
+      "\\s*<(?:path|rect|circle|use)(?: href='[^']+')? id='([^']+gpPt[0-9]+)'[^>]*/>");
   for (int pass = 0; pass < 3; ++pass) {
     std::string used;
     auto from = text.cbegin();

@@ -17,18 +17,20 @@ namespace {
 constexpr std::size_t kLongestLabel = 17;  // 144 px of a wide font (DejaVu Sans) at 12.5 px
 constexpr double kBaseline = 4.5;          // px below the middle of text of 12.5 px
 
-// Cuts between characters, not inside one.
+// Leaves out the middle of a long text, because labels of links and compressors differ at their
+// ends. Cuts between characters, not inside one.
 std::string shortened(const std::string& text) {
-  std::size_t characters = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (continues_character(text[i])) continue;
-    if (++characters > kLongestLabel) return text.substr(0, i) + "\xe2\x80\xa6";
-  }
-  return text;
+  std::vector<std::size_t> starts;  // of characters
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (!continues_character(text[i])) starts.push_back(i);
+  if (starts.size() <= kLongestLabel) return text;
+  constexpr std::size_t kLast = kLongestLabel / 2, kFirst = kLongestLabel - kLast;
+  return text.substr(0, starts[kFirst]) + "\xe2\x80\xa6" +
+         text.substr(starts[starts.size() - kLast]);
 }
 
 // Returns `label` as an SVG text that ends at x = `right`, in the row whose middle is at `y`. A
-// long label is cut, and the tooltip shows the whole label.
+// long label is shortened, and the tooltip shows the whole label.
 std::string row_label(const std::string& label, double right, double y) {
   return fmt::format(
       "<text x=\"{}\" y=\"{:.1f}\" font-size=\"12.5\" "
@@ -73,8 +75,9 @@ GnuplotBlocks plotted(const BarChart& chart) {
 
 // Returns the part's letter: colour must not be the only distinction.
 std::string part_letter(const BarPart& part, double left, double right, double baseline) {
-  constexpr double kMinWidth = 16;  // px
-  if (part.name.empty() || right - left < kMinWidth) return "";
+  constexpr double kLetter = 7;  // px, of 11 px sans-serif; a part holds two letters at least
+  const auto letters = static_cast<double>(std::max<std::size_t>(part.letter.size(), 2));
+  if (part.name.empty() || right - left < kLetter * letters + 2) return "";
   return fmt::format(
       "<text class=\"letter\" x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"11\" "
       "text-anchor=\"middle\">{}</text>\n",
@@ -121,8 +124,8 @@ Range box_range(const Axis& axis, const std::vector<BoxRow>& rows) {
   std::vector<double> values = axis.include;
   for (const BoxRow& row : rows) {
     values.push_back(row.middle);
-    add_ends(row.box, values);
-    add_ends(row.whiskers, values);
+    add_ends(row.box, axis, values);
+    add_ends(row.whiskers, axis, values);
   }
   return padded_range(values, axis.is_log);
 }
@@ -177,19 +180,25 @@ std::string draw_bars(const BarChart& chart) {
           x.low, x.high, last,
           tick_list(readable_ticks({0, 0.94 * x.high}, 4, chart.format), chart.format),
           gnuplot_quoted(chart.label));
+  const GnuplotBlocks plot = plotted(chart);
+  if (plot.count == 0) return "";  // the bars have gaps alone
   std::string overlay;
   for (std::size_t row = 0; row < chart.bars.size(); ++row)
     overlay += row_overlay(chart.bars[row], static_cast<double>(row), canvas);
-  return finish_svg(run_gnuplot(script + plotted(chart).script()),
+  return finish_svg(run_gnuplot(script + plot.script()),
                     {chart.id, kWidth, height,
                      extremes_sentence(chart.alt, chart.bars, length, chart.format, " ")},
                     overlay);
 }
 
 std::string draw_boxes(const BoxChart& chart) {
-  const std::vector<BoxRow> rows = drawable_rows(chart);
+  std::vector<BoxRow> rows = drawable_rows(chart);
   if (rows.empty()) return "";
   const Range x = box_range(chart.axis, rows);
+  for (BoxRow& row : rows) {
+    clip_low(row.box, chart.axis, x);
+    clip_low(row.whiskers, chart.axis, x);
+  }
   const double last = static_cast<double>(rows.size()) - 0.5;
   const int height =
       kBoxMargins.top + kBoxMargins.bottom + kRowHeight * static_cast<int>(rows.size());

@@ -95,9 +95,10 @@ std::string format_step(double value) { return fmt::format("{:.0f}", value); }
 
 std::string line_svg(std::size_t style) {
   return fmt::format(
-      "<svg class='marker' viewBox='-1.6 -1.6 3.2 3.2' width='14' height='14' aria-hidden='true' "
-      "style='fill:var({})'><rect x='-1.6' y='-0.25' width='3.2' height='0.5'/></svg>",
-      css_variable(series_ink(style)));
+      "<svg class='marker' viewBox='-3.2 -1.6 6.4 3.2' width='28' height='14' aria-hidden='true' "
+      "style='stroke:var({})'><path d='M-3.2,0 H3.2' stroke-width='.5' "
+      "stroke-dasharray='{}'/></svg>",
+      css_variable(series_ink(style)), kSvgDashes[dash_of(style)]);
 }
 
 }  // namespace thinpipe

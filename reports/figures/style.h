@@ -47,7 +47,8 @@ std::string line_marker_svg(std::size_t style);
 /// The style of a reference line. It has the ink of `none`, which no fitted line has.
 inline constexpr std::size_t kReferenceStyle = 0;
 
-/// Returns a short line in a style's colour, 14 x 14 px.
+/// Returns a short line with the colour and the dashes of a style, 28 x 14 px, for legends of
+/// curves without markers.
 std::string line_svg(std::size_t style);
 
 // Labels of ticks.

@@ -38,7 +38,7 @@ std::vector<LegendEntry> fit_legend() {
 
 constexpr std::size_t kMaxTensors = 6;
 
-/// Drops points whose markers would cover their neighbour's; both ends stay.
+/// Drops points whose markers would cover the marker before them.
 void thin_out(Curve& curve, bool is_log_x) {
   if (curve.points.size() < 3) return;
   const auto x_of = [&](const ChartPoint& p) { return is_log_x ? std::log(p.x) : p.x; };
@@ -109,8 +109,9 @@ std::vector<Curve> tail_curves(const StatsGradient& gradient) {
       [&](Curve& curve, const std::vector<double>& below, const std::string& who) {
         for (std::size_t i = 0; i < points.x.size(); ++i) {
           const double beyond = 1 - below[i];
-          // Thresholds lie in the larger half of the magnitudes.
-          if (!(beyond >= least && points.empirical[i] >= 0.5)) continue;
+          // Thresholds lie in the larger half of the magnitudes. If half of the elements are 0, the
+          // first point of this half is 0, which has no logarithm.
+          if (!(beyond >= least && points.empirical[i] >= 0.5 && points.x[i] > 0)) continue;
           const bool has_tooltip = curve.has_markers;
           curve.points.push_back({points.x[i], beyond, std::nullopt, true,
                                   has_tooltip ? at_magnitude(who, points.x[i], beyond) : ""});
@@ -292,7 +293,7 @@ Figure fits_by_step(const StatsSummary& summary) {
     add_panel(figure, feedback_title(feedback), chart);
   }
   for (std::size_t i = 0; i < kFitNames.size(); ++i)
-    figure.legend.push_back({marker_svg(i + 1), kFitNames[i]});
+    figure.legend.push_back({line_marker_svg(i + 1), kFitNames[i]});
   return figure;
 }
 
@@ -306,8 +307,8 @@ Figure decay_by_step(const StatsSummary& summary) {
   exponent.y.include = {0.5};
   exponent.reference_lines = {0.5};
   exponent.curves = feedback_curves(unit, &StatsMeans::p);
-  figure.legend.push_back({marker_svg(1), feedback_title(false)});
-  if (!unit.feedback.empty()) figure.legend.push_back({marker_svg(2), feedback_title(true)});
+  figure.legend.push_back({line_marker_svg(1), feedback_title(false)});
+  if (!unit.feedback.empty()) figure.legend.push_back({line_marker_svg(2), feedback_title(true)});
   add_panel(figure, "decay exponent", exponent);
   for (std::size_t i = 0; i < summary.records->ratios.size(); ++i) {
     const std::string largest = "largest " + format_percent(summary.records->ratios[i]);
@@ -336,7 +337,8 @@ Figure similarity_by_step(const StatsSummary& summary) {
   };
   panel(unit.workers, "neighbouring workers");
   panel(unit.steps, "successive steps");
-  figure.legend = {{marker_svg(1), "cosine"}, {marker_svg(2), "largest " + top + " in common"}};
+  figure.legend = {{line_marker_svg(1), "cosine"},
+                   {line_marker_svg(2), "largest " + top + " in common"}};
   return figure;
 }
 

@@ -86,9 +86,8 @@ for (const table of document.querySelectorAll('table.sortable')) {
 
 // The script shows a row if the row contains every word of the search and the chosen value in every
 // filter column (facet). The smaller detail text in a cell does not count for the filters.
-const char* const kFiltering = R"js(const facetOf = (cell) => cell.firstChild.nodeType === 3 ?
-  cell.firstChild.data : cell.childNodes.length > 1 && cell.childNodes[1].nodeType === 3 ?
-  cell.childNodes[1].data : cell.textContent;
+const char* const kFiltering = R"js(const facetOf = (cell) =>
+  [...cell.childNodes].find((node) => node.nodeType === 3)?.data ?? cell.textContent;
 for (const table of document.querySelectorAll('table[data-facets]')) {
   const rows = [...table.tBodies[0].rows];
   const bar = document.createElement('div');

@@ -59,7 +59,8 @@ Table problems_table(const Records& records);
 
 /// Returns the table as text for a terminal, without details. The best cells are marked with `*`,
 /// untrusted cells with `?`. If a cell has two numbers separated by kSecondFigure, the second is
-/// printed on an additional line below.
+/// printed on an additional line below. A table with more figures than fit 80 columns continues
+/// below, with its columns of text again.
 std::string plain_text(const Table& table);
 
 }  // namespace thinpipe

@@ -114,7 +114,7 @@ Figure quality_by_ratio(const QualityPageData& summary) {
     }
     std::ranges::sort(curve.points, {}, &ChartPoint::x);
     chart.curves.push_back(std::move(curve));
-    figure.legend.push_back({marker_svg(i + 1), labels[i]});
+    figure.legend.push_back({line_marker_svg(i + 1), labels[i]});
   }
   add_panel(figure, "", chart);
   return figure;
@@ -151,7 +151,7 @@ Figure quality_by_step(const QualityPageData& summary) {
   panel("relative error", false, &QualityStep::error);
   panel("drift", false, &QualityStep::drift);
   for (std::size_t i = 0; i < summary.totals.size(); ++i)
-    figure.legend.push_back({marker_svg(i + 1), summary.totals[i].spec});
+    figure.legend.push_back({line_marker_svg(i + 1), summary.totals[i].spec});
   return figure;
 }
 

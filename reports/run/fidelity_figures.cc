@@ -64,11 +64,15 @@ std::vector<Check> checks() {
            [](const Cell& cell) { return cell.fidelity(&Fidelity::idle_cpu); }}};
 }
 
-// Shifts each compressor a little along the axis, so that those at one rate do not overlap.
-double dodged(double rate, std::size_t index, std::size_t count) {
-  constexpr double kStep = 0.045;  // of the natural logarithm
-  return rate *
-         std::exp(kStep * (static_cast<double>(index) - 0.5 * static_cast<double>(count - 1)));
+// Returns the factor that shifts a compressor a little along the axis of rates, so that those at
+// one rate do not overlap. All of them stay nearer to this rate than to the next one.
+double shift_of(std::size_t index, const Group& group) {
+  const double count = static_cast<double>(group.series.size());
+  double step = 0.045;  // of the natural logarithm
+  constexpr double kOfGap = 0.6;
+  for (std::size_t i = 1; i < group.rates.size(); ++i)
+    step = std::min(step, kOfGap * std::log(group.rates[i] / group.rates[i - 1]) / count);
+  return std::exp(step * (static_cast<double>(index) - 0.5 * (count - 1)));
 }
 
 struct Family {
@@ -101,6 +105,20 @@ std::optional<Curve> scaling_curve(const Family& family, const Series& series, d
   return curve.points.size() > 1 ? std::optional(curve) : std::nullopt;
 }
 
+// Returns the names and styles of all series. A style is the same in every group.
+Group named_series(const Family& family) {
+  Group all;
+  for (const Group* group : family.groups)
+    for (const Series& series : group->series) {
+      if (std::ranges::count(all.series, series.style, &Series::style) > 0) continue;
+      Series& named = all.series.emplace_back();
+      named.label = series.label;
+      named.style = series.style;
+    }
+  std::ranges::sort(all.series, {}, &Series::style);
+  return all;
+}
+
 Figure scaling_figure(const Family& family, const std::string& id) {
   Figure figure{id, "Scaling with workers"};
   const std::string& setting = family.groups.front()->setting;
@@ -109,9 +127,7 @@ Figure scaling_figure(const Family& family, const std::string& id) {
       "Speed-up over one worker, which exchanges nothing: the number of workers times the step "
       "without communication, over the measured step. The dashed line is ideal scaling; bars are "
       "95 % intervals of the step time (DGC's figure 6 shows the same for images per second).";
-  // The largest group names the series; styles are the same in every group.
-  const Group& named = **std::ranges::max_element(
-      family.groups, {}, [](const Group* group) { return group->series.size(); });
+  const Group named = named_series(family);
   std::vector<Curve> drawn;
   for (const double rate : panel_rates({family.rates.begin(), family.rates.end()})) {
     Chart chart{.id = panel_id(figure),
@@ -197,12 +213,11 @@ Figure fidelity_figure(const Group& group, const std::string& id) {
                 .reference_lines = check.reference_lines};
     for (std::size_t i = 0; i < group.series.size(); ++i) {
       const Series& series = group.series[i];
-      Curve curve{series.style, true, false, {}, series.label};
+      Curve curve{series.style, true, false, {}, series.label, shift_of(i, group)};
       for (const Cell& cell : series.cells) {
         const std::optional<double> value = check.value(cell);
         if (!value) continue;
-        curve.points.push_back({dodged(cell.rate, i, group.series.size()), *value, std::nullopt,
-                                cell.status == Status::kOk,
+        curve.points.push_back({cell.rate, *value, std::nullopt, cell.status == Status::kOk,
                                 cell_title(series, cell) + "\n" + check.axis.label + ": " +
                                     check.axis.format(*value)});
       }

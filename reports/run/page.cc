@@ -104,8 +104,8 @@ Figure loss_figure(const Group& group, const std::string& id, const TrainingSumm
            .tooltip = cell_title(series, *cell) + "\n" + format_time(cell->step_time->value) +
                       " a step\nfinal loss " + format_number(loss.value) + " (" +
                       format_interval(loss, format_number) + "), " +
-                      std::to_string(like->count("final_loss"_metric)) + " trainings with " +
-                      std::to_string(like->axes.ranks) + " workers"});
+                      counted(like->count("final_loss"_metric), "training") + " with " +
+                      counted(static_cast<std::size_t>(like->axes.ranks), "worker")});
     }
     const Chart chart = dots_chart(dots);
     add_panel(figure, format_rate(rate), chart);

@@ -201,7 +201,13 @@ const char* const kRateScript = R"js(for (const box of document.querySelectorAll
     const time = a.time * (b.time / a.time) ** part;
     return {time, low: time, high: time, left: a.rate, right: b.rate};
   };
-  const number = (value) => value < 999.5 ? Number(value.toPrecision(3)) : Math.round(value);
+  // A tie goes to the even digit, as in C++: 31.25 becomes 31.2.
+  const threeDigits = (value) => {
+    const digits = value.toExponential(20);
+    return /^\d\.\d[02468]50*e/.test(digits) ?
+      Number(digits.replace(/50*e/, 'e')) : Number(value.toPrecision(3));
+  };
+  const number = (value) => value < 999.5 ? threeDigits(value) : Math.round(value);
   const withUnit = (value, units) => {
     const [factor, unit] = units.find(([least]) => value >= 0.9995 * least) ?? units.at(-1);
     return `${number(value / factor)} ${unit}`;

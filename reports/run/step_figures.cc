@@ -63,9 +63,10 @@ WaitsByHost waits_of(const Cell& cell) {
   return mean;
 }
 
-// Returns the hosts that ranks waited for longest, as many as fit the legend.
+constexpr std::size_t kMaxHosts = 8;  // as many as fit the legend
+
+// Returns the hosts that ranks waited for longest.
 std::vector<int> drawn_hosts(const Group& group) {
-  constexpr std::size_t kMaxHosts = 8;
   WaitsByHost total;
   for (const Series& series : group.series)
     for (const Cell& cell : series.cells)
@@ -244,6 +245,8 @@ Figure waits_figure(const Group& group, const std::string& id) {
       "longer, as a fraction of the step. The number in a bar is the host's. Waits are small where "
       "all hosts are equal. Outlined bars are points that failed their checks.";
   const std::vector<int> hosts = drawn_hosts(group);
+  if (hosts.size() == kMaxHosts)
+    figure.caption += " Bars have at most the eight hosts that were waited for longest.";
   for (std::size_t i = 0; i < hosts.size(); ++i)
     figure.legend.push_back(
         {part_swatch(i % kParts, std::to_string(hosts[i])), "host " + std::to_string(hosts[i])});

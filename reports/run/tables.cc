@@ -301,6 +301,8 @@ Table points_table(const Summary& summary) {
     std::vector<TableCell> row;
     for (const Column& column : columns) {
       row.push_back(column.cell(at));
+      // A reader filters rows by the texts of cells, so every cell needs one.
+      if (row.back().text.empty()) row.back().text = kAbsent;
       row.back().is_untrusted = at.cell.status != Status::kOk;
     }
     table.rows.push_back(std::move(row));

@@ -31,25 +31,17 @@ std::vector<double> column(const std::vector<std::vector<double>>& seeds, std::s
   return values;
 }
 
-std::string told(const TrainedGroup& group, double x, const std::string& x_name, double y,
-                 std::size_t seeds) {
+std::string told(const TrainedGroup& group, double x, const std::string& x_name,
+                 const std::string& y, std::size_t seeds) {
   const std::string at = x_name == "seconds" ? format_time(x)
                          : x_name == "bytes" ? format_bytes(x)
                                              : "step " + format_number(x);
-  return group.label + ", " + at + "\n" + format_number(y) + ", mean of " + counted(seeds, "seed");
+  return group.label + ", " + at + "\n" + y + ", mean of " + counted(seeds, "seed");
 }
 
-std::string per_cent(double value) { return format_number(value) + " %"; }
-
-struct Quality {
-  const char* label;
-  double factor;
-  std::string (*format)(double);
-};
-
-Quality quality_of(const TrainingSummary& summary) {
-  if (summary.figure == "accuracy") return {"accuracy on held-out data", 100, per_cent};
-  return {"perplexity of held-out text", 1, format_number};
+Axis quality_axis(const TrainingSummary& summary) {
+  if (summary.figure == "accuracy") return {"accuracy on held-out data", false, format_percent};
+  return {"perplexity of held-out text", false, format_number};
 }
 
 struct Sectioned {
@@ -76,7 +68,7 @@ void add_curve(const StyledGroup& of, std::vector<ChartPoint> points, Chart& cha
 
 // Draws a curve per compressor, over steps, bytes and emulated seconds.
 Figure by_progress(const Sectioned& in, const char* name, const std::string& title,
-                   const std::string& field, const Quality& quality) {
+                   const std::string& field, const Axis& y) {
   Figure figure{in.id + "-" + name, title};
   figure.caption =
       "Means over the seeds at each evaluation; bars are 95 % intervals by Student's t, with three "
@@ -88,9 +80,9 @@ Figure by_progress(const Sectioned& in, const char* name, const std::string& tit
     const bool is_log = x != "steps";
     chart.x = {label, is_log, format};
     if (!is_log) chart.x.include = {0.0};
-    chart.y = {quality.label, false, quality.format};
+    chart.y = y;
     for (const StyledGroup& of : in.section.groups)
-      add_curve(of, evaluation_points(*of.group, x, field, quality.factor), chart);
+      add_curve(of, evaluation_points(*of.group, x, field, y.format), chart);
     add_panel(figure, "against " + over, chart);
   };
   panel("steps", "steps", "steps", format_step);
@@ -101,17 +93,16 @@ Figure by_progress(const Sectioned& in, const char* name, const std::string& tit
 }
 
 BoxChart rows_of(const Sectioned& in, const std::string& id, const std::string& alt,
-                 const MetricType& metric, const Axis& axis, double factor, bool all_seeds) {
+                 const MetricType& metric, const Axis& axis, bool all_seeds) {
   BoxChart chart{.id = id, .alt = alt, .axis = axis};
   for (const auto& [group, style] : in.section.groups) {
     const std::optional<Estimate> mean = group->mean(metric);
     // A mean over only the seeds that reached the target would be biased.
     if (!mean || (all_seeds && !group->is_complete(metric))) continue;
-    const Estimate shown = mean->mapped([&](double value) { return factor * value; });
-    chart.rows.push_back({group->label, style, shown.value, shown.interval, std::nullopt,
+    chart.rows.push_back({group->label, style, mean->value, mean->interval, std::nullopt,
                           group->trusted(),
-                          group->label + "\n" + axis.format(shown.value) + ", " +
-                              std::to_string(group->count(metric)) + " seeds"});
+                          group->label + "\n" + axis.format(mean->value) + ", " +
+                              counted(group->count(metric), "seed")});
   }
   return chart;
 }
@@ -125,22 +116,21 @@ Figure to_target(const Sectioned& in) {
   if (in.summary.target.empty()) return figure;
   add_panel(figure, "time",
             rows_of(in, figure.id + "-0", "Emulated time to the target", "target_seconds"_metric,
-                    {"emulated time", true, format_time}, 1, true));
+                    {"emulated time", true, format_time}, true));
   add_panel(figure, "bytes",
             rows_of(in, figure.id + "-1", "Bytes to the target", "target_bytes"_metric,
-                    {"bytes sent by a worker", true, format_bytes}, 1, true));
+                    {"bytes sent by a worker", true, format_bytes}, true));
   return figure;
 }
 
 Figure final_quality(const Sectioned& in) {
-  const Quality quality = quality_of(in.summary);
   Figure figure{
       in.id + "-final", "Final quality",
       "Means over the seeds after the last step, with 95 % intervals by Student's t (three seeds "
       "or more). Compressors with disjoint intervals differ significantly; others may not differ."};
   add_panel(figure, "",
             rows_of(in, figure.id + "-0", "Final " + in.summary.figure, in.summary.final_metric(),
-                    {quality.label, false, quality.format}, quality.factor, false));
+                    quality_axis(in.summary), false));
   return figure;
 }
 
@@ -186,7 +176,7 @@ Figure bits_by_step(const Sectioned& in) {
 }  // namespace
 
 std::vector<ChartPoint> evaluation_points(const TrainedGroup& group, const std::string& x,
-                                          const std::string& y, double factor) {
+                                          const std::string& y, std::string (*format)(double)) {
   std::vector<std::vector<double>> xs, ys;
   std::size_t longest = 0;
   for (const Point* point : group.used) {
@@ -198,12 +188,11 @@ std::vector<ChartPoint> evaluation_points(const TrainedGroup& group, const std::
   }
   std::vector<ChartPoint> points;
   for (std::size_t i = 0; i < longest; ++i) {
-    std::vector<double> places = column(xs, i), values = column(ys, i);
+    const std::vector<double> places = column(xs, i), values = column(ys, i);
     if (places.empty() || values.empty()) continue;
-    for (double& value : values) value *= factor;
     const Estimate place = mean_of_samples(places), value = mean_of_samples(values);
     points.push_back({place.value, value.value, value.interval, group.trusted(),
-                      told(group, place.value, x, value.value, values.size())});
+                      told(group, place.value, x, format(value.value), values.size())});
   }
   return points;
 }
@@ -232,7 +221,8 @@ std::vector<ChartPoint> bits_points(const TrainedGroup& group) {
     if (count == 0) continue;
     const double step = 0.5 * static_cast<double>(first + end + 1);  // steps count from 1
     points.push_back({step, sum / count, std::nullopt, group.trusted(),
-                      told(group, step, "steps", sum / count, seeds.size())});
+                      told(group, step, "steps", format_number(sum / count) + " bits per element",
+                           seeds.size())});
   }
   return points;
 }
@@ -246,7 +236,8 @@ std::vector<TrainingSection> training_sections(const TrainingSummary& summary) {
     });
     if (section == sections.end()) {
       const Axes& axes = group.axes;
-      std::string title = std::to_string(axes.ranks) + " workers, " + axes.link;
+      std::string title =
+          counted(static_cast<std::size_t>(axes.ranks), "worker") + ", " + axes.link;
       if (axes.topology != "star") title += ", " + axes.topology;
       if (axes.stragglers != "none") title += ", stragglers " + axes.stragglers;
       if (axes.time_scale != 1) title += ", time scale " + format_number(axes.time_scale);
@@ -261,11 +252,11 @@ std::vector<TrainingSection> training_sections(const TrainingSummary& summary) {
 std::vector<Figure> training_figures(const TrainingSummary& summary, const TrainingSection& section,
                                      const std::string& id) {
   const Sectioned in{summary, section, id};
-  const Quality quality = quality_of(summary);
   return with_panels(
-      {by_progress(in, "quality", "Quality on held-out data", summary.figure, quality),
+      {by_progress(in, "quality", "Quality on held-out data", summary.figure,
+                   quality_axis(summary)),
        by_progress(in, "loss", "Loss on held-out data", "loss",
-                   {"loss on held-out data", 1, format_number}),
+                   {"loss on held-out data", false, format_number}),
        to_target(in), final_quality(in), time_and_loss(in), bits_by_step(in)});
 }
 

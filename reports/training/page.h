@@ -13,11 +13,11 @@ namespace thinpipe {
 
 /// Returns the curve of a training, averaged over its used seeds. Each evaluation in
 /// `training.evaluations` gives a point: the mean over seeds of the array `x` (`steps`, `bytes` or
-/// `seconds`), and the mean of the array `y` times `factor`. With kMinForMean or more seeds, the
-/// point has the 95 % interval of y's mean. A seed with fewer evaluations counts only in the
-/// evaluations that it has.
+/// `seconds`), and the mean of the array `y`, which `format` gives in tooltips. With kMinForMean or
+/// more seeds, the point has the 95 % interval of y's mean. A seed with fewer evaluations counts
+/// only in the evaluations that it has.
 std::vector<ChartPoint> evaluation_points(const TrainedGroup& group, const std::string& x,
-                                          const std::string& y, double factor);
+                                          const std::string& y, std::string (*format)(double));
 
 inline constexpr std::size_t kDrawnSteps = 100;
 

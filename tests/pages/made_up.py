@@ -34,7 +34,7 @@ def status_of(spec, rate):
     return "ok", []
 
 
-def run_point(spec, rate, ranks):
+def run_point(spec, rate, ranks, delay=0):
     share, error, compress = COMPRESSORS[spec]
     status, reasons = status_of(spec, rate)
     dense = 4 * ELEMENTS
@@ -45,9 +45,10 @@ def run_point(spec, rate, ranks):
 
     parts = {"compute_time": 0.02, "compress_time": compress, "exchange_time": exchange,
              "decode_time": compress / 2}
-    point = {"record": "point", "id": f"{spec}/{rate:g}/{ranks}",
+    point = {"record": "point", "id": f"{spec}/{rate:g}/{delay:g}/{ranks}",
              "axes": {"compressor": spec, "method": spec.split(":")[0],
-                      "link": f"rate={rate / 1e6:g}mbit", "rate": rate, "delay": 0, "ranks": ranks,
+                      "link": f"rate={rate / 1e6:g}mbit" + (f",delay={delay:g}s" if delay else ""),
+                      "rate": rate, "delay": delay, "ranks": ranks,
                       "collective": "allreduce-ring" if spec in ("none", "bf16") else "allgather-ring",
                       "repeat": 0},
              "status": status, "reasons": reasons}
@@ -64,9 +65,11 @@ def run_point(spec, rate, ranks):
     return point
 
 
-def run_records():
-    points = [run_point(spec, rate, ranks) for ranks in (2, 4) for rate in (1e7, 1e8, 1e9)
+def run_records(rates=(1e7, 1e8, 1e9)):
+    points = [run_point(spec, rate, ranks) for ranks in (2, 4) for rate in rates
               for spec in COMPRESSORS]
+    # Only some links have a delay, so the table of all points has a column for it.
+    points += [run_point(spec, rates[0], 2, delay=0.01) for spec in ("none", "sidco:ratio=0.001")]
     return [header("run", ["run", "--trace", "trace"]), *points]
 
 

@@ -170,6 +170,17 @@ class Pages(unittest.TestCase):
                 self.assertGreater(some, 0)
                 self.assertLess(some, everything)
 
+    def test_tables_filter_by_a_choice(self):
+        """Of 38 points, 2 have a link with a delay."""
+        self.browser.open(self.pages["run"], 1280, "light")
+        self.assertEqual("2 of 38 rows", self.browser.evaluate("""(() => {
+          const select = [...document.querySelectorAll('.filters label')]
+              .find((label) => label.firstChild.data === 'network').querySelector('select');
+          select.value = 'delay=0.01s';
+          select.dispatchEvent(new Event('input', {bubbles: true}));
+          return document.querySelector('.filters output').textContent;
+        })()"""))
+
     def test_slider_says_who_wins(self):
         """Moved by a script and by keyboard. By the closed forms of made_up.py, steps on 2 ranks take
         24.655 ms (sidco), 710.33 ms (bf16) and 1399.5 ms (none) at 10 Mbit/s, and 23.166, 89.573 and
@@ -202,6 +213,27 @@ class Pages(unittest.TestCase):
         move(100)  # as the page was drawn without the script
         self.assertEqual(first, self.browser.evaluate(line))
         self.assertEqual(bars, self.browser.evaluate(drawn))
+
+    def test_slider_rounds_as_the_page_does(self):
+        """31.25 Mbit/s is 31.2 Mbit/s in the whole page: the script, too, rounds a tie to even."""
+        folder = pathlib.Path(self.temporary.name)
+        made_up.write(folder / "tie", made_up.run_records(rates=(3.125e7, 1e9)))
+        page = folder / "tie.html"
+        thinpipe("report", folder / "tie", "-o", page)
+        self.assertIn("Link rate, 31.2 Mbit/s to 1 Gbit/s", page.read_text(encoding="utf-8"))
+        self.browser.open(page, 1280, "light")
+        told = self.browser.evaluate("""(() => {
+          const box = document.querySelector('.rates');
+          const input = box.querySelector('input');
+          return [0, 1].map((position) => {
+            input.value = position;
+            input.dispatchEvent(new Event('input'));
+            return input.getAttribute('aria-valuetext') + '; ' +
+                box.querySelector('[aria-live]').textContent;
+          });
+        })()""")
+        self.assertRegex(told[0], r"^31\.2 Mbit/s; .* at 31\.2 Mbit/s: ")
+        self.assertIn("(interpolated between 31.2 Mbit/s and 1 Gbit/s)", told[1])
 
     def test_scripts_have_no_errors(self):
         def look(page):

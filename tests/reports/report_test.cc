@@ -5,16 +5,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <regex>
+#include <set>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "reports/page/table.h"
 #include "reports/run/page.h"
+#include "reports/summary/summary.h"
 #include "tests/base/support.h"
 #include "tests/reports/sample.h"
 
@@ -101,6 +107,25 @@ TEST(Report, HasATableOfTheLinksBeforeTheyWereUsed) {
   // The table has them; among the values of the launch they would be a heap of JSON.
   EXPECT_THAT(html, Not(HasSubstr("<dt>links</dt>")));
   EXPECT_THAT(html, HasSubstr("<dt>tolerance</dt>"));
+}
+
+// Filters choose rows by the texts of cells; the title of the first group has ranks alone.
+TEST(PointsTable, NamesANetworkWithoutSettings) {
+  const sample::SyntheticRun run{{4}, {1e7}, 1, 8, false};
+  Records records = sample::synthetic_run(run);
+  for (Point& point : sample::synthetic_run(run).points) {
+    point.axes.link += ",delay=10ms";
+    point.axes.delay = 0.01;
+    point.id += "|delay=10ms";
+    records.points.push_back(std::move(point));
+  }
+  const Table table = points_table(summarize(records));
+  const auto network = static_cast<std::size_t>(
+      std::find(table.columns.begin(), table.columns.end(), "network") - table.columns.begin());
+  ASSERT_LT(network, table.columns.size());
+  std::set<std::string> networks;
+  for (const std::vector<TableCell>& row : table.rows) networks.insert(row.at(network).text);
+  EXPECT_THAT(networks, ::testing::ElementsAre("delay=10ms", kAbsent));
 }
 
 TEST(Html, IsSelfContained) {

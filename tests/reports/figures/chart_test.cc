@@ -69,6 +69,50 @@ TEST(Chart, LeavesOutWhatCannotBeDrawn) {
   EXPECT_EQ(sample::check_markup(draw_chart(chart)).titles, std::vector<std::string>{"one"});
 }
 
+// gnuplot writes the curve as one path of some 140 kB.
+TEST(Chart, OfTenThousandPointsIsDrawn) {
+  Chart chart = simple_chart();
+  chart.curves = {{1, false, true}};
+  for (int i = 1; i <= 10000; ++i)
+    chart.curves[0].points.push_back({i * 1.0, i % 2 + 1.0, std::nullopt, true, ""});
+  EXPECT_EQ(sample::check_markup(draw_chart(chart)).error, "");
+}
+
+// A curve of many points has no markers, and no line joins untrusted points.
+TEST(Chart, DrawsUntrustedCurvesWithoutMarkers) {
+  Chart chart = simple_chart();
+  for (ChartPoint& point : chart.curves[0].points) point.is_trusted = false;
+  const std::string marked = draw_chart(chart);
+  chart.curves[0].has_markers = false;
+  EXPECT_EQ(draw_chart(chart), marked);
+  EXPECT_THAT(marked, HasSubstr("var(--muted)"));
+}
+
+TEST(Bars, OfGapsAloneAreNotDrawn) {
+  BarChart chart;
+  chart.id = "b";
+  chart.format = format_time;
+  chart.bars = {{"x", "", true, {{.length = 1, .is_gap = true}}}};
+  EXPECT_EQ(draw_bars(chart), "");
+}
+
+// A tenth of the longest bar is 19 px wide.
+TEST(Bars, LettersFitTheirParts) {
+  BarChart chart;
+  chart.id = "b";
+  chart.format = format_time;
+  chart.bars = {{"x",
+                 "",
+                 true,
+                 {{.length = 0.1, .name = "host 12", .letter = "12"},
+                  {.length = 0.1, .name = "host 128", .letter = "128"},
+                  {.length = 0.8, .name = "host 129", .letter = "129"}}}};
+  const std::string svg = draw_bars(chart);
+  EXPECT_THAT(svg, HasSubstr(">12</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr(">128</text>")));
+  EXPECT_THAT(svg, HasSubstr(">129</text>"));
+}
+
 TEST(Bars, OfHostileLabels) {
   BarChart chart;
   chart.id = "b";
@@ -151,6 +195,29 @@ TEST(Boxes, DrawMarkersBoxesAndSayWhoIsWhere) {
   EXPECT_EQ(draw_boxes(chart), "");
 }
 
+TEST(Boxes, LongLabelsKeepBothEnds) {
+  BoxChart chart;
+  chart.id = "b";
+  chart.alt = "Goodput";
+  chart.axis = {"goodput", false, format_number, {}, {}};
+  chart.rows = {{.label = "rate=100mbit,delay=10ms", .middle = 1},
+                {.label = "rate=100mbit,delay=20ms", .middle = 2}};
+  const std::string svg = draw_boxes(chart);
+  EXPECT_THAT(svg, HasSubstr(">rate=100m\xe2\x80\xa6lay=10ms<title>"));
+  EXPECT_THAT(svg, HasSubstr(">rate=100m\xe2\x80\xa6lay=20ms<title>"));
+}
+
+// Student's interval of a few scattered times reaches below 0. Without a bar, the mean would look
+// exact. The plot's box begins at 152 px.
+TEST(Boxes, IntervalsDownToZeroReachTheEndOfALogarithmicAxis) {
+  BoxChart chart;
+  chart.id = "b";
+  chart.alt = "Time";
+  chart.axis = {"time", true, format_time, {}, {}};
+  chart.rows = {{.label = "a", .style = 1, .middle = 2, .box = Interval{-1, 5}, .tooltip = "2 s"}};
+  EXPECT_THAT(draw_boxes(chart), HasSubstr("<rect x=\"152.0\""));
+}
+
 TEST(ChartSentence, TellsBothEndsByName) {
   Chart chart;
   chart.alt = "Time against rate";
@@ -221,8 +288,17 @@ TEST(Ticks, RangesHoldTheirValuesAndHaveExtent) {
       EXPECT_GT(range.high, values.back());
     }
   }
-  const Range zero = padded_range({0}, false);
-  EXPECT_LT(zero.low, zero.high);
+}
+
+// For example, the errors of a run of `none` alone.
+TEST(Ticks, OfNothingButZerosAreShort) {
+  for (const double almost : {0.0, 1e-17}) {
+    const Range zero = padded_range({0, almost}, false);
+    std::vector<std::string> labels;
+    for (const double tick : readable_ticks(zero, 5, format_percent))
+      labels.push_back(format_percent(tick));
+    EXPECT_THAT(labels, ElementsAre("-1 %", "-0.5 %", "0 %", "0.5 %", "1 %"));
+  }
 }
 
 // Drawing with the real gnuplot.

@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -203,6 +205,30 @@ TEST(StatsFigures, DrawEveryFigureWithWellFormedPanels) {
   }
   EXPECT_THAT(drawn, ElementsAre("density 3", "tail 3", "decay 1", "best-k 1", "fits 2",
                                  "decay-steps 3", "alike 2", "tensors 2"));
+}
+
+// The first of 20 quantiles is 0, as half of the elements are; data are the curve with tooltips.
+TEST(StatsFigures, TailsOfManyZerosHaveData) {
+  nlohmann::json gradient = stats_gradient("*", 10, false);
+  gradient["curves"]["x"][0] = 0;
+  gradient["curves"]["empirical"][0] = 0.5;
+  const StatsRecords records = parsed(stats_header().dump() + "\n" + gradient.dump() + "\n");
+  const std::vector<Figure> figures = stats_figures(summarize(records));
+  const auto tail = std::ranges::find(figures, std::string("tail"), &Figure::id);
+  ASSERT_NE(tail, figures.end());
+  EXPECT_GT(sample::check_markup(tail->panels.at(0).svg).titles.size(), 10u);
+}
+
+// Lines of the fits have no markers, so their dashes must tell them apart without colours.
+TEST(StatsFigures, LegendsShowTheDashesOfLines) {
+  std::set<std::string> dashes;
+  static const std::regex kDashes("stroke-dasharray='([^']*)'");
+  for (std::size_t style = 1; style <= kFitNames.size(); ++style) {
+    std::smatch match;
+    const std::string line = line_svg(style);
+    ASSERT_TRUE(std::regex_search(line, match, kDashes)) << line;
+    EXPECT_TRUE(dashes.insert(match[1].str()).second) << line;
+  }
 }
 
 TEST(StatsFigures, TicksAreShort) {

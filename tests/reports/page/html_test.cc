@@ -48,6 +48,32 @@ TEST(TableCsv, HasNumbersInBaseUnitsAndDetailsBesideThem) {
             "<c>,,,\n");
 }
 
+// Seven rates of ten columns each, two blanks before each, beside a name of ten columns: five rates
+// take 70 of 80 columns.
+TEST(PlainText, ContinuesBelowWhereItIsTooWide) {
+  Table table{{"compressor"}};
+  table.beside = "vs fp32";
+  std::vector<TableCell> row = {{"topk"}};
+  for (int rate = 1; rate <= 7; ++rate) {
+    table.columns.push_back(std::to_string(100 * rate) + " Mbit/s");
+    row.push_back({std::to_string(rate) + "\xc3\x97 / " + std::to_string(10 * rate) + "\xc3\x97"});
+  }
+  table.rows = {row};
+  EXPECT_EQ(plain_text(table),
+            "compressor  100 Mbit/s  200 Mbit/s  300 Mbit/s  400 Mbit/s  500 Mbit/s\n"
+            "topk                1\xc3\x97          2\xc3\x97          3\xc3\x97          4\xc3\x97"
+            "          5\xc3\x97\n"
+            "  vs fp32          10\xc3\x97         20\xc3\x97         30\xc3\x97         40\xc3\x97"
+            "         50\xc3\x97\n"
+            "\n"
+            "compressor  600 Mbit/s  700 Mbit/s\n"
+            "topk                6\xc3\x97          7\xc3\x97\n"
+            "  vs fp32          60\xc3\x97         70\xc3\x97\n");
+  table.columns.resize(6);
+  table.rows[0].resize(6);
+  EXPECT_THAT(plain_text(table), Not(HasSubstr("\n\n")));
+}
+
 TEST(HtmlFigure, HasItsDataWhereThereIsAny) {
   Figure figure{"f", "F", "what", {}, {{"", "<svg></svg>"}}};
   EXPECT_THAT(html::figure(figure, {}), Not(HasSubstr("Data (CSV")));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -95,6 +96,19 @@ TEST(RunFigures, SizesAreBitsAnElement) {
   EXPECT_THAT(data, HasSubstr(",topk,4,2,,,yes\n"));
 }
 
+// Curves of more than 60 steps have no markers where they are trusted.
+TEST(RunFigures, LongCurvesOfInvalidPointsAreDrawn) {
+  Records records = three_methods();
+  for (Point& point : records.points) {
+    point.status = Status::kInvalid;
+    point.metrics["payload_bytes"].samples.assign(100, 1000.0);
+  }
+  const Summary summary = summarize(records);
+  const Figure figure = sizes_figure(summary.groups.at(0), "g");
+  ASSERT_EQ(figure.panels.size(), 1u);
+  EXPECT_THAT(figure.panels[0].svg, HasSubstr("var(--muted)"));
+}
+
 TEST(RunFigures, EncodingIsComparedWithTopKByTrustedPoints) {
   Records records = three_methods();
   records.points[2].status = Status::kOk;
@@ -129,6 +143,21 @@ TEST(RunFigures, ScalingIsWorkersTimesTheIdealStepOverTheStep) {
   EXPECT_THAT(figures[0].data, HasSubstr("10 Mbit/s,dgc,8,4,,,no\n"));
 }
 
+TEST(RunFigures, ScalingHasSeriesThatTheLargestGroupLacks) {
+  Records records = three_methods(2);
+  for (Point& point : three_methods(4).points) records.points.push_back(std::move(point));
+  for (const char* other : {"none", "3lc", "sbc", "sidco"}) {
+    Point point = sample::point(other, 1e7, 0, {1, 1, 1, 1});
+    point.axes.ranks = 8;
+    point.metrics["ideal_time"] = seconds({0.25});
+    records.points.push_back(std::move(point));
+  }
+  const std::vector<Figure> figures = scaling_figures(summarize(records), "s");
+  ASSERT_EQ(figures.size(), 1u);
+  EXPECT_THAT(figures[0].data, HasSubstr("10 Mbit/s,topk,2,0.5,"));
+  EXPECT_THAT(figures[0].data, HasSubstr("10 Mbit/s,none,8,2,"));  // 8 x 0.25 s over 1 s
+}
+
 TEST(RunFigures, OfManyRatesSixHaveAPanel) {
   EXPECT_EQ(panel_rates(std::vector<double>{1, 2}), (std::vector<double>{1, 2}));
   EXPECT_EQ(panel_rates(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}),
@@ -146,6 +175,25 @@ TEST(RunFigures, TimelinesOfRanks) {
   EXPECT_EQ(figure.panels[0].title, "none, 10 Mbit/s");
   EXPECT_EQ(figure.panels[1].title, "topk, 10 Mbit/s");
   EXPECT_THAT(figure.data, HasSubstr("rank 1: exchange,0.75,"));
+}
+
+// Drawn apart, the three series at 10 Mbit/s have that rate in the data.
+TEST(RunFigures, FidelityHasTheMeasuredRates) {
+  Records records = three_methods();
+  for (Point& point : records.points) point.fidelity = Fidelity{.idle_cpu = 0.5};
+  const Summary summary = summarize(records);
+  const Figure figure = fidelity_figure(summary.groups.at(0), "g");
+  for (const char* row : {"none,1e+07,0.5,,,yes", "topk,1e+07,0.5,,,yes", "dgc,1e+07,0.5,,,no"})
+    EXPECT_THAT(figure.data, HasSubstr("CPU idle time," + std::string(row) + "\n"));
+  ASSERT_EQ(figure.panels.size(), 1u);
+  // The targets of the tooltips are at three places.
+  std::set<std::string> places;
+  static const std::regex kPlace("<circle cx=\"([0-9.]+)\"");
+  const std::string& svg = figure.panels[0].svg;
+  for (auto match = std::sregex_iterator(svg.begin(), svg.end(), kPlace);
+       match != std::sregex_iterator(); ++match)
+    places.insert((*match)[1].str());
+  EXPECT_EQ(places.size(), 3u);
 }
 
 TEST(RunFigures, LinksThatDidNotHoldAreGrey) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "reports/text/phrases.h"
 #include "reports/training/summary.h"
 #include "tests/reports/sample.h"
 
@@ -191,13 +192,14 @@ Records some_learned() {
 TEST(TrainingCurves, AreMeansOverSeeds) {
   const Records records = some_learned();
   const TrainingSummary summary = summarize_training(records);
-  const auto points = evaluation_points(summary.groups[0], "bytes", "accuracy", 100);
+  const auto points = evaluation_points(summary.groups[0], "bytes", "accuracy", format_percent);
   ASSERT_EQ(points.size(), 2U);
   EXPECT_DOUBLE_EQ(points[1].x, 16000);
-  EXPECT_NEAR(points[1].y, 91, 1e-9);  // 90, 91 and 92
+  EXPECT_NEAR(points[1].y, 0.91, 1e-9);  // 0.9, 0.91 and 0.92
+  EXPECT_EQ(points[1].tooltip, "none, 16 kB\n91 %, mean of 3 seeds");
   ASSERT_TRUE(points[1].interval);
-  // Student's t for 95 % and two degrees of freedom is 4.303; s / sqrt(3) is 0.577.
-  EXPECT_NEAR(points[1].interval->high - 91, 4.303 * 0.57735, 1e-3);
+  // Student's t for 95 % and two degrees of freedom is 4.303; s / sqrt(3) is 0.00577.
+  EXPECT_NEAR(points[1].interval->high - 0.91, 4.303 * 0.0057735, 1e-5);
 }
 
 TEST(TrainingCurves, BitsAreOfAnElement) {
@@ -244,6 +246,10 @@ TEST(TrainingFigures, AreThoseThatThereArePointsFor) {
     for (const Panel& panel : figure.panels)
       EXPECT_EQ(sample::check_markup(panel.svg).error, "") << figure.id;
     // A mean over those seeds alone that reached the target would flatter.
+    // In base units, as all data under figures.
+    if (figure.id == "t0-final") {
+      EXPECT_THAT(figure.data, HasSubstr(",none,,0.91,"));
+    }
     if (figure.id == "t0-target") {
       EXPECT_THAT(figure.data, Not(HasSubstr("topk")));
     }
