@@ -41,17 +41,11 @@ constexpr int kAttempts = 3;
 constexpr double kPingSeconds = 3;
 constexpr int kMinPings = 5, kMaxPings = 20;
 
-// A sender's own link pushes back on its TCP; every other link drops frames beyond its queue.
+// Several flows may meet at a switch's port, even if each alone is limited at its sender.
 bool limited_at_sender(const Network& network, const LinkProbe& probe) {
-  const Topology& topology = network.topology();
-  if (probe.hop.up && !topology.is_trunk(probe.hop.link)) return true;
   const Flow& flow = probe.flows.at(0);
-  const std::vector<Hop> path = network.routes().path(flow.from, flow.to);
-  return probe.flows.size() == 1 && figures_of(topology, path).narrowest == flow.from;
-}
-
-double path_delay(const Network& network, int from, int to) {
-  return figures_of(network.topology(), network.routes().path(from, to)).delay;
+  return probe.flows.size() == 1 &&
+         limited_at_sender(network.topology(), network.routes().path(flow.from, flow.to));
 }
 
 // Returns the median over the windows of all flows' goodput together.
@@ -74,8 +68,7 @@ WayCalibration measure_idle(const Network& network, const LinkProbe& probe) {
   way.ceiling = probe.goodput;
   way.flows = static_cast<int>(probe.flows.size());
   way.fills = probe.fills;
-  way.round_trip_set =
-      path_delay(network, first.from, first.to) + path_delay(network, first.to, first.from);
+  way.round_trip_set = round_trip_of(topology, network.routes(), first);
   const int pings =
       way.round_trip_set > 0
           ? std::clamp(static_cast<int>(kPingSeconds / way.round_trip_set), kMinPings, kMaxPings)

@@ -179,8 +179,6 @@ void Launch::accept_workers(int ranks, double timeout) {
 void Launch::welcome(MessageSocket worker) {
   const auto hello = worker.receive();
   if (!hello) fail("a rank ended while it started");
-  mpi_version_ = hello->at("mpi");
-  congestion_control_ = hello->at("congestion_control");
   const auto rank = hello->at("rank").get<std::size_t>();
   if (hello->contains("machine")) {
     const nlohmann::json ours = machine_description(), &theirs = hello->at("machine");
@@ -193,6 +191,8 @@ void Launch::welcome(MessageSocket worker) {
     if (rank_machines_.size() <= rank) rank_machines_.resize(rank + 1);
     rank_machines_[rank] = theirs;
   }
+  mpi_version_ = hello->at("mpi");
+  congestion_control_ = hello->at("congestion_control");
   workers_.at(rank) = std::move(worker);
 }
 

@@ -263,11 +263,12 @@ nlohmann::json Predictor::basis(const SweepPoint& point, const PredictedMachines
 PredictedBreakEven Predictor::break_even(const SweepPoint& point, const PredictedMachines& machines,
                                          const std::vector<CompressorRules>& baselines,
                                          CodecTimes times) {
-  std::string key = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}",
+  std::string key = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}",
                                 codec_key(point.compressor, point.bucketing, point.collective),
                                 point.collective.to_string(), point.ranks, point.link.to_string(),
                                 point.stragglers.to_string(), machines.network.message_time,
-                                machines.network.slower, machines.cores, static_cast<int>(times));
+                                machines.network.slower, machines.cores, point.time_scale,
+                                static_cast<int>(times));
   for (const CompressorRules& baseline : baselines) key += "|" + baseline.to_string();
   const auto known = break_evens_.find(key);
   if (known != break_evens_.end()) return known->second;

@@ -93,6 +93,7 @@ StatsSimilarity parse_similarity(const Fields& fields) {
 }
 
 void parse_head(const nlohmann::json& json, const std::string& where, StatsRecords& records) {
+  Fields(json, where).one_of("record", {"header"});
   records.origin.headers.push_back(std::get<Header>(parse_record(json, where)));
   const Fields fields = Fields(json, where).object("statistics");
   records.ratios = fields.numbers_or_nulls("ratios");

@@ -93,6 +93,12 @@ std::string fitted(std::string name, const std::string& rest, std::size_t column
   return name + rest;
 }
 
+// Returns false also if the member is missing or is no boolean.
+bool is_true(const nlohmann::json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && *found == true;
+}
+
 }  // namespace
 
 std::string times_told(const Cell& cell) {
@@ -181,9 +187,9 @@ std::string predicted_break_even(const Series& series) {
   for (const Cell& cell : series.cells)
     for (const Point* point : cell.used)
       if (const nlohmann::json* said = break_even_of(*point))
-        return said->value("pays_at_least_rate", false)  ? "at every rate"
-               : said->value("pays_at_most_rate", false) ? "at high rates only"
-                                                         : "never";
+        return is_true(*said, "pays_at_least_rate")  ? "at every rate"
+               : is_true(*said, "pays_at_most_rate") ? "at high rates only"
+                                                     : "never";
   return "";
 }
 

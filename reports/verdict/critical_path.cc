@@ -1,5 +1,6 @@
 // The hosts that steps waited for, from the critical paths in records.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -28,7 +29,8 @@ double number_or_0(const json& object, const char* key) {
 }
 
 std::string host_words(const json& object) {
-  return "host " + std::to_string(static_cast<long long>(number_or_0(object, "host")));
+  constexpr double kMaxHost = 1e9;  // of any record
+  return "host " + std::to_string(std::lround(std::clamp(number_or_0(object, "host"), 0.0, kMaxHost)));
 }
 
 const json& list(const json& object, const char* key) {
