@@ -105,13 +105,16 @@ enum class SidcoRule {
   /// SIDCo algorithm 1, function "adapt": one stage fewer when m > k (1 + eps), one more when m <
   /// k (1 - eps). Mode -1 of the published code (github.com/sands-lab/SIDCo, compression.py).
   kPaper,
-  /// Reverses the direction when a move made |m - k| larger, and when the rule wants to pass a bound
-  /// of the stages, where it would stay for ever. With a residual, large values are sent soon and so
+  /// Reverses the direction when a move made |m - k| larger, and when the rule wants to pass a
+  /// bound
+  /// of the stages, where it would stay for ever. With a residual, large values are sent soon and
+  /// so
   /// are missing, and the paper's rule goes the right way. But m then takes many compressions to
   /// follow a move, because accumulated values are sent all at once, far past k. Therefore:
   ///  - A move that takes m past k counts as right, however far m then is.
   ///  - A move counts as wrong only if m is eps k / 2 farther from k afterwards. A reversed move
-  ///    counts as right only if m is eps k / 2 nearer to k; otherwise the rule's own direction holds
+  ///    counts as right only if m is eps k / 2 nearer to k; otherwise the rule's own direction
+  ///    holds
   ///    again.
   ///  - At a bound the direction is reversed only the fourth time.
   kClimb,
@@ -170,8 +173,8 @@ struct SidcoOptions {
   double first_ratio = 0.25;  ///< delta_1, the fraction that the first of several stages keeps
   int fixed_stages = 0;       ///< M; 0: adapted by the rule
   SidcoRule rule = SidcoRule::kPaper;  ///< adapts the stages
-  double tolerance = 0.2;     ///< epsilon_H = epsilon_L
-  int every = 5;              ///< Q, compressions between adaptations
+  double tolerance = 0.2;              ///< epsilon_H = epsilon_L
+  int every = 5;                       ///< Q, compressions between adaptations
 };
 
 /// Reads options from the method's parameters.

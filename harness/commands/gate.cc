@@ -172,10 +172,10 @@ void check_modes(const Arguments& arguments) {
   for (const auto& [name, allowed] :
        {LimitedOption{"times", {"baseline", "measured", "save"}}, LimitedOption{"pairs", launches},
         LimitedOption{"margin", judges}, LimitedOption{"looks", {"baseline-exe"}},
-        LimitedOption{"seed", {"baseline-exe"}},
-        LimitedOption{"json", judges}, LimitedOption{"markdown", judges},
-        LimitedOption{"junit", judges}, LimitedOption{"github", judges},
-        LimitedOption{"strict", judges}, LimitedOption{"all", judges}})
+        LimitedOption{"seed", {"baseline-exe"}}, LimitedOption{"json", judges},
+        LimitedOption{"markdown", judges}, LimitedOption{"junit", judges},
+        LimitedOption{"github", judges}, LimitedOption{"strict", judges},
+        LimitedOption{"all", judges}})
     if (arguments.given(name) && !allowed.contains(mode))
       throw InputError(fmt::format("--{} has no effect with --{}", name, mode));
   const bool has_command = !arguments.positionals("COMMAND").empty();

@@ -199,10 +199,9 @@ int run_predict(const Arguments& arguments, SweepOptions options, const Trace& t
   const std::vector<PredictedPoint> points = sweep.points();
   const double predicted = now_seconds();
   const std::vector<PredictedCrossing> crossings = sweep.crossings(points);
-  print_message(fmt::format("codecs in {}, {} points in {} ({:.0f} a second)",
-                            format_time(known - begin), points.size(),
-                            format_time(predicted - known),
-                            static_cast<double>(points.size()) / (predicted - known)));
+  print_message(fmt::format(
+      "codecs in {}, {} points in {} ({:.0f} a second)", format_time(known - begin), points.size(),
+      format_time(predicted - known), static_cast<double>(points.size()) / (predicted - known)));
   if (arguments.flag("json")) {
     write_json(predictions_json(points, crossings, sweep.origin(), sweep.predictor(), options));
   } else {

@@ -253,11 +253,10 @@ class Session {
 
   // Starts ranks on this link, or keeps the present ones: a launch serves as many points as it can.
   void board(const SweepPoint& point, int ranks) {
-    // A TCP connection keeps the segment size and the window scale of its handshake. Only a link with
-    // a delay needs another window.
+    // A TCP connection keeps the segment size and the window scale of its handshake. Only a link
+    // with a delay needs another window.
     const std::uint32_t mtu = point.link.mtu;
-    if (!launch_ || point.link.round_trip() > 0)
-      machines_->set_links(point.link, point.time_scale);
+    if (!launch_ || point.link.round_trip() > 0) machines_->set_links(point.link, point.time_scale);
     const Network* const network = machines_->network();
     const double window = network == nullptr ? 0 : network->tcp_window();
     const bool other_connections = mtu != connected_mtu_ || window > connected_window_;

@@ -88,12 +88,8 @@ json TrainSeries::to_json() const {
   json evaluations = json::array();
   for (const HeldOut& one : held_out)
     evaluations.push_back({one.steps, one.loss, one.figure, one.rate_factor});
-  return {{"loss", loss},
-          {"seconds", seconds},
-          {"bytes", bytes},
-          {"pulled", pulled},
-          {"quality", quality},
-          {"held_out", evaluations}};
+  return {{"loss", loss},     {"seconds", seconds}, {"bytes", bytes},
+          {"pulled", pulled}, {"quality", quality}, {"held_out", evaluations}};
 }
 
 TrainSeries TrainSeries::from_json(const JsonField& field) {

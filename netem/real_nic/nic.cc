@@ -139,9 +139,9 @@ Shaping shaping_on(const std::string& interface, const LinkSpec& link) {
   for (const auto& [key, bytes] :
        {std::pair{"burst", link.up.burst}, std::pair{"queue", link.up.queue}})
     if (bytes > 0 && bytes < fitted.frame_bytes())
-      throw InputError(fmt::format(
-          "link '{}': {}={} is smaller than a frame of {} ({} bytes at its MTU of {})",
-          link.to_string(), key, bytes, interface, fitted.frame_bytes(), fitted.mtu));
+      throw InputError(
+          fmt::format("link '{}': {}={} is smaller than a frame of {} ({} bytes at its MTU of {})",
+                      link.to_string(), key, bytes, interface, fitted.frame_bytes(), fitted.mtu));
   return shaping_of(fitted).host;
 }
 

@@ -135,8 +135,9 @@ void SchedulePlayer::add_link(const Network& network, const ScheduledLink& one) 
   const LinkSpec link = highest(one, planned_.is_trunk(one.link));
   const auto add_netem = [&](const std::string& interface, TrafficHandle at) {
     Channel& channel = channels_.back();
-    channel.netem = Netem{&netlink_in(upper), interface, at,
-                          netem_seed(one.own, stream, channel.up), std::nullopt, {}};
+    channel.netem =
+        Netem{&netlink_in(upper), interface, at, netem_seed(one.own, stream, channel.up),
+              std::nullopt,       {}};
     change_netem(channel, 0, 0);
   };
   add_channel(at_switch ? upper : lower, at_switch ? ifb : shaped.lower_interface(), one, true);

@@ -33,7 +33,9 @@ bool is_rate(std::string_view key) {
   return key == "rate" || key == "up.rate" || key == "down.rate";
 }
 
-bool is_directed(std::string_view key) { return key.starts_with("up.") || key.starts_with("down."); }
+bool is_directed(std::string_view key) {
+  return key.starts_with("up.") || key.starts_with("down.");
+}
 
 bool is_multiple(const std::string& key, const std::string& value) {
   return is_rate(key) && value.size() > 1 && value.back() == 'x';

@@ -28,8 +28,8 @@ std::vector<double> last_samples(const MetricSeries& series) {
 // value differs from one with values.
 bool varies(const MetricSeries& series) {
   const std::vector<double> last = last_samples(series);
-  return std::ranges::any_of(
-      series.launches, [&](const std::vector<double>& samples) { return samples != last; });
+  return std::ranges::any_of(series.launches,
+                             [&](const std::vector<double>& samples) { return samples != last; });
 }
 
 // Returns the change from `before` to `after`, which is positive if `after` is worse. The change is

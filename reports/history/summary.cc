@@ -59,13 +59,13 @@ std::vector<std::string> newest_sentences(const HistorySummary& summary) {
   std::vector<std::string> sentences;
   for (const MetricComparison& of : summary.outcome.comparisons) {
     if (of.verdict != Verdict::kWorse && of.verdict != Verdict::kBetter) continue;
-    sentences.push_back(fmt::format(
-        "{} is {} in the newest launch: {}, {} {}{}.", series_title(of.name),
-        verdict_name(of.verdict), value_text(of.unit, of.kind, of.after),
-        of.kind == "exact" ? "in the launch before"
-                           : fmt::format("median of the {} before it", of.samples),
-        value_text(of.unit, of.kind, of.before),
-        of.kind == "exact" ? "" : change_between(of.before, of.after)));
+    sentences.push_back(
+        fmt::format("{} is {} in the newest launch: {}, {} {}{}.", series_title(of.name),
+                    verdict_name(of.verdict), value_text(of.unit, of.kind, of.after),
+                    of.kind == "exact" ? "in the launch before"
+                                       : fmt::format("median of the {} before it", of.samples),
+                    value_text(of.unit, of.kind, of.before),
+                    of.kind == "exact" ? "" : change_between(of.before, of.after)));
   }
   return sentences;
 }
@@ -241,9 +241,9 @@ Table history_trends_table(const HistorySummary& summary) {
     row.push_back(std::isfinite(before)
                       ? TableCell{history_value_text(of.series, before), "", before}
                       : TableCell{kAbsent});
-    row.push_back(figure_cell(
-        relative_change(before, of.values.back()),
-        [](double fraction) { return fmt::format("{:+.2f} %", 100 * fraction); }));
+    row.push_back(figure_cell(relative_change(before, of.values.back()), [](double fraction) {
+      return fmt::format("{:+.2f} %", 100 * fraction);
+    }));
     row.push_back(count_cell(of.values.size()));
     TableCell now{of.is_newest ? verdict_name(of.verdict) : "missing"};
     now.is_best = of.is_newest && of.verdict == Verdict::kBetter;

@@ -149,8 +149,8 @@ std::vector<const Point*> whole_models(const ArmRecords& arm, const std::string&
 
 constexpr double kMaxAxisRanks = 1 << 20;
 
-// Returns means over steps of `change`, applied to k-hat over k: one for each worker of `quality`, or
-// for each seed of a training. Leaves out steps without a k.
+// Returns means over steps of `change`, applied to k-hat over k: one for each worker of `quality`,
+// or for each seed of a training. Leaves out steps without a k.
 MeasuredCell means_of_quality(const ArmRecords& arm, const std::string& compressor,
                               double (*change)(double)) {
   if (!training_of(arm).empty())

@@ -252,12 +252,11 @@ std::vector<TrainingSection> training_sections(const TrainingSummary& summary) {
 std::vector<Figure> training_figures(const TrainingSummary& summary, const TrainingSection& section,
                                      const std::string& id) {
   const Sectioned in{summary, section, id};
-  return with_panels(
-      {by_progress(in, "quality", "Quality on held-out data", summary.figure,
-                   quality_axis(summary)),
-       by_progress(in, "loss", "Loss on held-out data", "loss",
-                   {"loss on held-out data", false, format_number}),
-       to_target(in), final_quality(in), time_and_loss(in), bits_by_step(in)});
+  return with_panels({by_progress(in, "quality", "Quality on held-out data", summary.figure,
+                                  quality_axis(summary)),
+                      by_progress(in, "loss", "Loss on held-out data", "loss",
+                                  {"loss on held-out data", false, format_number}),
+                      to_target(in), final_quality(in), time_and_loss(in), bits_by_step(in)});
 }
 
 }  // namespace thinpipe

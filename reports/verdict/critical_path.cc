@@ -30,7 +30,8 @@ double number_or_0(const json& object, const char* key) {
 
 std::string host_words(const json& object) {
   constexpr double kMaxHost = 1e9;  // of any record
-  return "host " + std::to_string(std::lround(std::clamp(number_or_0(object, "host"), 0.0, kMaxHost)));
+  return "host " +
+         std::to_string(std::lround(std::clamp(number_or_0(object, "host"), 0.0, kMaxHost)));
 }
 
 const json& list(const json& object, const char* key) {

@@ -187,8 +187,8 @@ TEST(SidcoStages, SmallChangesDoNotTurnTheDirection) {
   EXPECT_EQ(climb.stages(kMax), 2);
 }
 
-// Modes -1, -2 and -3 of SIDCo's published code, in its own variables (github.com/sands-lab/SIDCo at
-// 197f3c3, compression.py, adapt_stages). Its limits of the estimate are 0.8 and 1.2.
+// Modes -1, -2 and -3 of SIDCo's published code, in its own variables (github.com/sands-lab/SIDCo
+// at 197f3c3, compression.py, adapt_stages). Its limits of the estimate are 0.8 and 1.2.
 struct PublishedStages {
   int mode, stages = 1, update = 1;
   double last = 0;

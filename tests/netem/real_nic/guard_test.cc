@@ -77,7 +77,7 @@ TEST(Guard, GivesBackWhenTheSweepIsGone) {
 // The connection hangs: no end, no renewal.
 TEST(Guard, GivesBackWhenTheLeaseRunsOut) {
   with_nics([] {
-    ThrottlingGuard guard(1.5);  // a busy machine may delay a word by a second
+    ThrottlingGuard guard(1.5);    // a busy machine may delay a word by a second
     for (int i = 0; i < 4; ++i) {  // longer than a lease, but with a word in time
       poll(nullptr, 0, 450);
       require_is(guard.ask("renew"), "renewed");
@@ -360,10 +360,9 @@ TEST(NicLink, HoldsTheFramesOfItsInterface) {
     require_is(settings_of(expected.mismatches(root_qdisc("nic0").options)), "");
     require(nic_drift("nic0", link).empty(), "no drift");
     for (const std::string small : {"burst=5000", "queue=5000"})
-      require_has(input_error([&] {
-                    throttle_nic("nic0", parse_link_spec("rate=10mbit," + small));
-                  }),
-                  small + " is smaller than a frame of nic0 (9014 bytes at its MTU of 9000)");
+      require_has(
+          input_error([&] { throttle_nic("nic0", parse_link_spec("rate=10mbit," + small)); }),
+          small + " is smaller than a frame of nic0 (9014 bytes at its MTU of 9000)");
   });
 }
 

@@ -125,9 +125,8 @@ TEST(BreakEven, TheLowerEndIsNotOfAnotherCrossing) {
 
 // The upper ends cross at a lower rate only: above the break-even rate they stay above 1.
 TEST(BreakEven, TheUpperEndIsNotOfAnotherCrossing) {
-  const BreakEven even =
-      break_even(std::vector{at(1e6, 1.15, 1.2, 1.3), at(1e7, 0.85, 0.9, 0.95),
-                             at(1e8, 1.05, 1.1, 1.2), at(1e9, 0.9, 0.95, 1.05)});
+  const BreakEven even = break_even(std::vector{at(1e6, 1.15, 1.2, 1.3), at(1e7, 0.85, 0.9, 0.95),
+                                                at(1e8, 1.05, 1.1, 1.2), at(1e9, 0.9, 0.95, 1.05)});
   EXPECT_EQ(even.kind, Kind::kPaysBelow);
   EXPECT_GT(even.rate, 1e8);
   EXPECT_LT(*even.low, even.rate);

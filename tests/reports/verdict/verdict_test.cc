@@ -142,10 +142,9 @@ TEST(Verdict, DoesNotNameAWinnerThatTheIntervalsCannotTell) {
 // The baseline takes 0.7 to 1.3 s, so the intervals of both speed-ups overlap. The compressors' own
 // steps, 0.5 s and 0.6 s within 0.4 %, differ clearly.
 TEST(Verdict, ANoisyBaselineMakesNoTie) {
-  const Records records =
-      sample::records({sample::point("none", 1e7, 0, {0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.3}),
-                       sample::point("sbc", 1e7, 0, around(0.5)),
-                       sample::point("topk", 1e7, 0, around(0.6))});
+  const Records records = sample::records(
+      {sample::point("none", 1e7, 0, {0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.3}),
+       sample::point("sbc", 1e7, 0, around(0.5)), sample::point("topk", 1e7, 0, around(0.6))});
   const Summary summary = summarize(records);
   const std::vector<Series>& series = summary.groups[0].series;  // none, sbc, topk
   const Estimate &sbc = *series[1].cells[0].speedup, &topk = *series[2].cells[0].speedup;
