@@ -3,11 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "netem/link/netlink.h"
+#include "netem/link/qdisc_netem.h"
 #include "netem/schedule/player.h"
 #include "netem/verify/sockets.h"
 #include "tests/kernel/measure.h"
@@ -49,6 +52,28 @@ TEST(Schedule, ChangesTheRateWhenItIsDue) {
   note("gap after", gaps[1] * 1e3, "ms");
   EXPECT_NEAR(gaps[0], kFrameBits / kFirst, 0.03 * kFrameBits / kFirst);
   EXPECT_NEAR(gaps[1], kFrameBits / kThen, 0.15 * kFrameBits / kThen);
+}
+
+// Somebody else changes the delay that the player set on host 1's downlink.
+TEST(Schedule, AnotherDelayIsDrift) {
+  const std::vector<double> found = in_sandbox([] {
+    Network network(2);
+    SchedulePlayer player(network, network.plan(parse_link_spec("rate=10mbit")),
+                          parse_schedule("steps:of=delay,0s=5ms,10s=9ms"));
+    player.start();
+    while (player.now() < 0.1) usleep(1000);
+    player.stop();
+    const std::size_t before = player.drift().size();
+    network.switch_at(0).inside([] {
+      NetemSettings settings;
+      settings.impairment.delay = std::chrono::milliseconds(7);
+      Netlink().set_qdisc("data1", {0x20001, 0x30000}, netem_request(settings));
+    });
+    const std::vector<std::string> after = player.drift();
+    const bool named = after.size() == 1 && after[0].find("host1: qdisc netem on data1") == 5;
+    return std::vector<double>{static_cast<double>(before), static_cast<double>(named)};
+  });
+  EXPECT_EQ(found, (std::vector<double>{0, 1}));
 }
 
 // Sends a train of 100 datagrams in 0.2 s from the first host to the last. A train begins at each

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -15,7 +14,6 @@
 
 #include "base/error.h"
 #include "netem/link/qdisc.h"
-#include "netem/link/qdisc_netem.h"
 #include "netem/probe.h"
 #include "netem/real_nic/saved_qdiscs.h"
 #include "netem/schedule/throttle.h"
@@ -189,25 +187,6 @@ TEST(SchedulePlayer, SeesWhatSomebodyElseChanged) {
                 found[1].find("host1: htb class on thin0: htb rate") < 20,
             fmt::format("{}", fmt::join(found, " | ")));
   });
-}
-
-TEST(SchedulePlayerWithNetem, SeesAnotherDelay) {
-  if (!probe_kernel().netem.available) GTEST_SKIP() << probe_kernel().netem.detail;
-  const auto check = [](Network& network, SchedulePlayer& player) {
-    player.stand(20);
-    await_changes(player, 1);
-    player.stop();
-    require(player.drift().empty(), "the kernel has the delays that it was sent");
-    network.switch_at(0).inside([] {
-      NetemSettings settings;
-      settings.impairment.delay = std::chrono::milliseconds(7);
-      Netlink().set_qdisc("data1", {0x20001, 0x30000}, netem_request(settings));
-    });
-    const std::vector<std::string> found = player.drift();
-    require(found.size() == 1, fmt::format("one drift: {}", fmt::join(found, " | ")));
-    require_has(found[0], "host1: qdisc netem on data1");
-  };
-  with_player(2, "rate=10mbit", "steps:of=delay,0s=5ms,10s=9ms", check);
 }
 
 TEST(SchedulePlayer, SharesAreOfEachDirectionsOwn) {
