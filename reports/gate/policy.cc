@@ -82,11 +82,19 @@ void set_general(const Setting& setting, GatePolicy& policy) {
                   {"looks", [&] { policy.looks = setting.count(1, kMaxLooks); }}});
 }
 
+void set_bound(const Setting& setting, const MetricRule& rule, std::optional<double>& bound) {
+  for (const MetricType& one : kMetricTypes)
+    if (rule.metric == one.name && one.kind != std::string_view("quality"))
+      throw InputError(setting.where + ": " + in_quotes(setting.key) +
+                       " is for metrics of quality; " + one.name + " is " + one.kind);
+  bound = setting.number();
+}
+
 void set_rule(const Setting& setting, MetricRule& rule) {
   apply(setting, {{"margin", [&] { rule.margin = setting.fraction(); }},
                   {"ignore", [&] { rule.ignore = setting.truth(); }},
-                  {"least", [&] { rule.least = setting.number(); }},
-                  {"most", [&] { rule.most = setting.number(); }}});
+                  {"least", [&] { set_bound(setting, rule, rule.least); }},
+                  {"most", [&] { set_bound(setting, rule, rule.most); }}});
 }
 
 // "encode_time", "encode_* of topk*"

@@ -82,11 +82,11 @@ std::vector<int> drawn_hosts(const Group& group) {
 Bar wait_bar(const Series& series, const Cell& cell, const std::vector<int>& hosts) {
   const WaitsByHost waits = waits_of(cell);
   Bar bar{series.label, "", cell.status == Status::kOk, {}};
-  double sum = 0;
+  double sum = 0;  // of all hosts, drawn or not
+  for (const auto& [host, share] : waits) sum += share;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const auto found = waits.find(hosts[i]);
     const double share = found == waits.end() ? 0 : found->second;
-    sum += share;
     bar.parts.push_back({.length = share,
                          .tooltip = cell_title(series, cell) + "\nwaited for host " +
                                     std::to_string(hosts[i]) + ": " + format_percent(share) +
@@ -246,7 +246,8 @@ Figure waits_figure(const Group& group, const std::string& id) {
       "all hosts are equal. Outlined bars are points that failed their checks.";
   const std::vector<int> hosts = drawn_hosts(group);
   if (hosts.size() == kMaxHosts)
-    figure.caption += " Bars have at most the eight hosts that were waited for longest.";
+    figure.caption +=
+        " Bars have at most the eight hosts that were waited for longest; the totals count all.";
   for (std::size_t i = 0; i < hosts.size(); ++i)
     figure.legend.push_back(
         {part_swatch(i % kParts, std::to_string(hosts[i])), "host " + std::to_string(hosts[i])});

@@ -268,6 +268,7 @@ TEST(GatePolicyFile, ComplaintsNameLineAndKey) {
       {"[gate\n", "1: expected a section, as [gate] or [encode_time], found '[gate'"},
       {"[gate]\nmargin\n", "2: expected 'key = value', found 'margin'"},
       {"[gate]\npairs = 3.5\n", "2: pairs: expected a whole number from 4 to 1000, found '3.5'"},
+      {"[step_time]\nmost = 2\n", "2: 'most' is for metrics of quality; step_time is timed"},
       {"[x]\nignore = perhaps\n", "2: ignore: expected true or false, found 'perhaps'"}};
   for (const auto& [text, expected] : wrong)
     EXPECT_EQ(complaint(text), std::string("gate.ini line ") + expected);
