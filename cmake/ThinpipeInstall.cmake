@@ -75,6 +75,7 @@ endif()
 install(TARGETS thinpipe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
 install(TARGETS thinpipe-worker thinpipe-enter thinpipe-shape
         RUNTIME DESTINATION libexec/thinpipe COMPONENT programs)
+install(PROGRAMS $<TARGET_FILE:thinpipe-cubic> DESTINATION libexec/thinpipe COMPONENT programs)
 if(THINPIPE_HAS_TRAINING)
   install(TARGETS thinpipe-capture thinpipe-train-worker
           RUNTIME DESTINATION libexec/thinpipe COMPONENT training)

@@ -11,11 +11,13 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 #include "base/error.h"
 #include "base/units.h"
 #include "base/visible.h"
+#include "harness/machine/programs.h"
 #include "harness/options/terminal.h"
 #include "netem/schedule/links.h"
 
@@ -121,6 +123,19 @@ void ProgramNetwork::name_hosts_for_programs(const Network& network, const Sandb
   if (!name_hosts(network, sandbox.scratch))
     std::fputs("thinpipe: cannot replace /etc/hosts: hosts have addresses but no names\n", stderr);
   setenv("THINPIPE_HOST_ADDRESSES", host_addresses(network).c_str(), 1);
+}
+
+void ProgramNetwork::give_cubic_to_programs(const Network& network, const Sandbox& sandbox) {
+  if (network.sysctls().at("net.ipv4.tcp_congestion_control") == "cubic") return;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they must be loaded first
+  // LD_PRELOAD separates names by blanks. The path of this symbolic link has none.
+  const std::string library = sandbox.scratch + "/cubic.so";
+  std::filesystem::create_symlink(find_program("thinpipe-cubic.so"), library);
+  const char* const others = std::getenv("LD_PRELOAD");
+  setenv("LD_PRELOAD", others == nullptr ? library.c_str() : (library + ":" + others).c_str(), 1);
+#else
+  static_cast<void>(sandbox);
+#endif
 }
 
 std::unique_ptr<HostProgram> start_program(const Host& host, const std::vector<std::string>& words,

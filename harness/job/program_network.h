@@ -65,6 +65,7 @@ class ProgramNetwork {
         [&](const Sandbox& sandbox) {
           EmulatedMachines machines(point_.ranks, spec_, sandbox);
           name_hosts_for_programs(*machines.network(), sandbox);
+          give_cubic_to_programs(*machines.network(), sandbox);
           auto kept = prepare(machines, sandbox);
           if (stop_requested()) return 128 + stop_signal();
           ScheduleLog schedule(machines, point_);  // sets the links
@@ -86,6 +87,8 @@ class ProgramNetwork {
 
  private:
   static void name_hosts_for_programs(const Network& network, const Sandbox& sandbox);
+  // Gives programs the congestion control of the ranks of `thinpipe run`.
+  static void give_cubic_to_programs(const Network& network, const Sandbox& sandbox);
 
   TopologySpec spec_;
   Topology planned_;

@@ -85,6 +85,12 @@ class Exec(unittest.TestCase):
                    "import socket; socket.create_connection(('192.0.2.1', 80), 5)")
         self.assertIn("Network is unreachable", done.stderr)
 
+    def test_connections_use_cubic_as_those_of_ranks_do(self):
+        named = ("import socket, sys; s = socket.socket(); "
+                 "print(s.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b'\\0'))")
+        done = run("--", PYTHON, "-c", named)
+        self.assertEqual(done.stdout.strip(), "b'cubic'", done.stderr)
+
     def test_the_exit_code_is_the_commands(self):
         self.assertEqual(run("-q", "--", "sh", "-c", "exit 7").returncode, 7)
         self.assertEqual(run("-q", "--", "sh", "-c", "kill -9 $$").returncode, 128 + 9)
