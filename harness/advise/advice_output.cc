@@ -189,6 +189,12 @@ std::string sentences(const Advice& advice, const AdviceRequest& request, const 
   const std::string little = fmt::format("an error of at most {}", error_cell(request.max_error));
   const std::string none_pays =
       fmt::format("should be {:.0f} % faster than the faster baseline", 100 * (kWorthSaying - 1));
+  if (std::ranges::all_of(advice.specs, &SpecAdvice::is_baseline))
+    return wrap(
+               "No compressor was measured, so none is recommended. The reasons are above; "
+               "--seconds gives more time.",
+               0) +
+           "\n";
   if (fastest == nullptr) {
     const auto baseline = std::ranges::find_if(advice.specs, &SpecAdvice::is_baseline);
     return wrap("No compressor " + none_pays + ": use " +

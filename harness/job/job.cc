@@ -125,8 +125,10 @@ json hosts_json(const ProgramNetwork& programs, const WireCount& wire) {
 std::string step_line(const Point& point, std::size_t warmup) {
   const std::vector<double> times = point.samples("step_time"_metric);
   if (times.empty())
-    return "Step time: unknown, because no rank reported steps; see docs/exec.md, \"Steps of a "
-           "job\".";
+    return fmt::format(
+        "Step time: unknown, because no rank reported steps after {} of warm-up; see docs/exec.md, "
+        "\"Steps of a job\".",
+        warmup);
   return fmt::format("Step time: {} (median of {} steps after {} of warm-up).",
                      format_time(median(times)), times.size(), warmup);
 }

@@ -229,10 +229,13 @@ double ready_time(const ProfiledBucket& bucket, const ComputeTimes& times) {
 std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInput& input,
                                   ExchangeTimes& times) {
   const double slower = crowding(input.ranks, input.threads, input.cores);
+  double fastest = input.link.beta;  // s a byte; servers may have links of their own
+  for (const LinkFigures& server : input.servers) fastest = std::min(fastest, server.beta);
   std::vector<BucketWork> buckets;
   ExchangeAmong among{
       .ranks = input.ranks, .link = input.link, .servers = input.servers, .slower = slower};
   LinkFigures& link = among.link;  // with its remaining credit
+  double carried = 0;              // s in which the links carry the bytes of all exchanges
   bool incast = false;
   for (const ProfiledBucket& bucket : codec.buckets) {
     BucketWork work;
@@ -248,6 +251,7 @@ std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInp
       if (exchange.operation == Exchange::kPushPull)
         work.latency = std::min(work.exchange, kPushPullSteps * link.alpha);
       incast = incast || (input.queue > 0 && cost->waiting > input.queue);
+      carried += cost->bytes * fastest;
       link.credit = credit_after(*cost, link, input.link.credit);
     }
     buckets.push_back(work);
@@ -255,13 +259,17 @@ std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInp
   const PipelineTime time = schedule_step(buckets, input.times.compute, input.kind);
   const double period = codec.period;
   const double accumulation = slower * codec.hold * (period - 1);
+  const double worked = time.total + (period - 1) * input.times.compute + accumulation;
+  // Steps follow one another. In a short step, token buckets do not gain the credit that each
+  // step's exchange uses, so no period is shorter than its bytes take on the links.
+  const double refilling = std::max(0.0, carried - worked);
   Prediction prediction;
-  prediction.step = (time.total + (period - 1) * input.times.compute + accumulation) / period;
+  prediction.step = (worked + refilling) / period;
   prediction.compute = input.times.compute;
   prediction.compress = (time.compress + accumulation) / period;
-  prediction.exchange = time.exchange / period;
+  prediction.exchange = (time.exchange + refilling) / period;
   prediction.decode = time.decode / period;
-  prediction.exposed = time.exposed / period;
+  prediction.exposed = (time.exposed + refilling) / period;
   prediction.payload_bytes = codec.payload_bytes;
   prediction.period = codec.period;
   prediction.incast = incast;

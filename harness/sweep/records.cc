@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/statistics.h"
+#include "base/text.h"
 #include "base/units.h"
 
 #include "harness/critical_path/path_record.h"
@@ -178,6 +179,7 @@ std::string outcome_line(const SweepPoint& planned, const Point& point) {
   if (planned.collective.name != "ring") line += " by " + planned.collective.to_string();
   if (!planned.bucketing.is_default()) line += ", " + planned.bucketing.to_string();
   if (!planned.stragglers.empty()) line += ", " + planned.stragglers.to_string();
+  if (!planned.schedule.empty()) line += ", schedule " + excerpt(planned.schedule.to_string());
   if (point.axes.time_scale != 1) line += fmt::format(" at time scale {}", point.axes.time_scale);
   if (const std::vector<double> times = point.samples("step_time"_metric); !times.empty())
     line += fmt::format(": {} a step", format_time(median(times)));

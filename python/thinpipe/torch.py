@@ -187,7 +187,8 @@ class _Hook:
         """Returns the statistics of this rank in a few lines of text."""
         total = self._totals()
         steps = max(self.step - self._begun, 1)
-        ratio = total["dense_bytes"] / total["encoded_bytes"] if total["encoded_bytes"] else 1.0
+        dense = self._dense_bytes() * steps  # also of steps that exchange nothing
+        ratio = dense / total["encoded_bytes"] if total["encoded_bytes"] else 1.0
         lines = [f"{self.exchange.spec}, {self.exchange.collective} on {self.ranks.count} ranks, "
                  f"{self.step} steps",
                  f"encoded: {total['encoded_bytes'] / steps / 1e6:.3f} MB a step, {ratio:.1f} times "

@@ -81,14 +81,16 @@ std::string statement(const Group& group, const Series& series) {
   return "";
 }
 
-// Joins name and statement in `columns` characters. Only the name is cut, to no less than kMin.
+// Joins name and statement in `columns` characters. Only the name is cut, to no less than kMin. Its
+// middle is left out: the compressor is at its end.
 std::string fitted(std::string name, const std::string& rest, std::size_t columns) {
   constexpr std::size_t kMin = 24;
   const std::string cut = "...";
   if (name.size() + rest.size() > columns) {
     const std::size_t room = columns > rest.size() ? columns - rest.size() : 0;
     const std::size_t kept = std::max(room, kMin);
-    if (kept < name.size()) name = name.substr(0, kept - cut.size()) + cut;
+    const std::size_t last = kept / 2, first = kept - cut.size() - last;
+    if (kept < name.size()) name = name.substr(0, first) + cut + name.substr(name.size() - last);
   }
   return name + rest;
 }

@@ -174,6 +174,21 @@ TEST(Prediction, TheCreditIsThereOnce) {
   EXPECT_NEAR(predicted(codec, input)->exchange, 15e-3, 1e-9);
 }
 
+// 1 MB takes 10 ms on a link whose bucket holds twice as much. The bucket refills in a step of 20
+// ms.
+TEST(Prediction, AStepIsNotShorterThanItsBytesTakeOnTheLink) {
+  CodecProfile codec;
+  codec.buckets = {{.tensors = {0}, .exchanges = {{Exchange::kAllReduce, {1e6}}}}};
+  PredictionInput input = on_ring(2);
+  input.times = {};
+  input.link = {.alpha = 0, .beta = 1e-8, .credit = 2e6};
+  EXPECT_NEAR(predicted(codec, input)->step, 10e-3, 1e-9);
+  EXPECT_NEAR(predicted(codec, input)->exposed, 10e-3, 1e-9);
+  input.times.compute = 20e-3;
+  EXPECT_NEAR(predicted(codec, input)->step, 20e-3, 1e-9);
+  EXPECT_NEAR(predicted(codec, input)->exposed, 0, 1e-9);
+}
+
 // 1 MB is sent at 10 ns a byte, after copies of half a millisecond. During the copies the link
 // saves up tokens for 50 kB.
 TEST(Prediction, CopiesOfADeviceAreWaitedFor) {
