@@ -120,6 +120,7 @@ struct MethodInfo {
   bool needs_whole = false;    ///< uses the tensor's shape or transforms it: slices do not work
   bool has_pairs = false;      ///< its compressors are SparsePayloads
   bool has_target = false;     ///< all workers know the number of pairs beforehand
+  bool from_plugin = false;    ///< its code may crash or never return
   std::vector<ParameterInfo> parameters;
   /// Expected payload bits per element of a large tensor, for listings; not a measurement.
   std::function<double(const Parameters&)> expected_bits;

@@ -178,6 +178,7 @@ void check_parameters(const MethodInfo& info, const Complaint& complaint) {
 MethodInfo method_of(const thinpipe_plugin_method& given, std::size_t parameter_size,
                      const Complaint& plugin) {
   MethodInfo info;
+  info.from_plugin = true;
   info.name = checked_name(given.name, "_-", plugin.of("a method"));
   const Complaint complaint = plugin.of("method '" + info.name + "'");
   info.summary = text_of(given.summary, "summary", complaint);

@@ -19,6 +19,7 @@
 #include "base/statistics.h"
 #include "base/units.h"
 #include "base/visible.h"
+#include "compressors/registry.h"
 #include "harness/hosts/hosts.h"
 #include "harness/launch/calibration.h"
 #include "harness/launch/emulated_machines.h"
@@ -294,9 +295,14 @@ class Session {
     return probed_[key] = found;
   }
 
-  // Returns the prediction of the point; empty where there is no model of it. @throws RunError when
-  // the launch broke.
+  // Returns the prediction of the point; empty where there is no model of it, and for methods of
+  // plug-ins: a prediction runs the codec in this process, which an unsafe plug-in would end or
+  // stop. @throws RunError when the launch broke.
   Document prediction(const SweepPoint& point) {
+    const std::vector<Spec> specs = point.compressor.specs();
+    if (std::any_of(specs.begin(), specs.end(),
+                    [](const Spec& spec) { return find_method(spec.name).from_plugin; }))
+      return {};
     if (!predictor_.refusal(point).empty()) return {};
     PredictedMachines machines;
     machines.network = probed(point);

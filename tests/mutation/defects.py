@@ -299,7 +299,8 @@ WORKLOADS = [
 
 HARNESS = [
     of("a predicted exchange is not spread over the period", "harness/predict/prediction.cc",
-       "prediction.exchange = time.exchange / period;", "prediction.exchange = time.exchange;",
+       "prediction.exchange = (time.exchange + refilling) / period;",
+       "prediction.exchange = time.exchange + refilling;",
        r"^Prediction\.", added=True),
     of("the search for the break-even rate halves the wrong way", "harness/predict/predictor.cc",
        "(gain(middle) > 0 ? below : above) = middle;", "(gain(middle) > 0 ? above : below) = middle;",

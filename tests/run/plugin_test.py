@@ -25,6 +25,16 @@ class PluginTest(RunCase):
         self.assertEqual(points["example-stride"]["metrics"]["payload_bytes"]["samples"],
                          [2 * 4 + 4 * 30000 / 10] * 2)
 
+    def test_one_that_crashes_or_hangs_fails_its_point_alone(self):
+        unsafe = os.path.join(os.environ["TEST_PLUGINS"], "unsafe.so")
+        self.run_thinpipe(*self.command("--plugin", unsafe, "-c", "crashes", "-c", "hangs", "-c",
+                                        "topk", "--timeout", "1"), code=4)
+        self.assert_nothing_left()
+        points = {point["axes"]["method"]: point for point in self.points().values()}
+        self.assertEqual({name: point["status"] == "failed" for name, point in points.items()},
+                         {"crashes": True, "hangs": True, "topk": False})
+        self.assertIn("did not answer", points["hangs"]["reasons"][0])
+
     def test_a_broken_one_fails_its_point_by_name(self):
         broken = os.path.join(os.environ["TEST_PLUGINS"], "broken_methods.so")
         self.run_thinpipe(*self.command("--plugin", broken, "-c", "writes-after"), code=4)
