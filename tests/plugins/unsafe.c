@@ -19,6 +19,7 @@ static int hang(void* instance, const thinpipe_plugin_input* input, void* payloa
                 thinpipe_plugin_report* report, thinpipe_plugin_error* error) {
   (void)instance, (void)input, (void)payload, (void)size, (void)report, (void)error;
   for (;;) pause();
+  return THINPIPE_PLUGIN_FAILED;
 }
 
 static int decode_add(const void* instance, const void* payload, size_t size, float factor,
