@@ -121,7 +121,7 @@ TEST(ExportBmf, LaunchesThatDisagreeWidenTheInterval) {
   EXPECT_NEAR(step_time().at("value").get<double>(), 2.0095, 1e-9);
   EXPECT_LT(step_time().at("lower_value").get<double>(), 1.1);
   EXPECT_GT(step_time().at("upper_value").get<double>(), 2.9);
-  // Of one launch, the exact interval: of 20 samples, the sixth from either end.
+  // One launch has the exact interval: of 20 samples, the sixth from either end.
   launches.resize(1);
   EXPECT_NEAR(step_time().at("lower_value").get<double>(), 1.005, 1e-9);
   EXPECT_NEAR(step_time().at("upper_value").get<double>(), 1.014, 1e-9);
