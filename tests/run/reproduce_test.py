@@ -1,6 +1,5 @@
 """`thinpipe reproduce` as a whole, on recipes that take seconds: pages, an interruption, a command
-that fails, a quick try that must not be taken for a measurement; and the table of recipes in the
-documentation."""
+that fails, and a quick try that must not be taken for a measurement."""
 import json
 import os
 import re
@@ -9,7 +8,6 @@ import time
 from run_case import RunCase, main
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
-DOCS = os.path.join(ROOT, "docs/reproduce.md")
 RECIPES = os.path.join(ROOT, "recipes")
 
 
@@ -95,12 +93,6 @@ class ReproduceTest(RunCase):
         self.assertIn("my own.toml: rules[4].row: no row is called 'p=0.2'",
                       self.reproduce(own, code=2))
         self.assertIn("No such file", self.reproduce(own + ".toml", code=2))
-
-    def test_the_documentation_has_every_recipe(self):
-        listed = re.findall(r"^(\S+) +(\S.*)$", self.run_thinpipe("reproduce", "--list"), re.M)
-        with open(DOCS) as file:
-            documented = re.findall(r"^\| `([^`]+)` \| ([^|]+) \| [^|]+ \| \d+ \|", file.read(), re.M)
-        self.assertEqual([(name, title.strip()) for name, title in documented], listed)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 // Recipes of reproductions, their commands, and the figures of the paper.
 #include "harness/reproduce/recipe.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,6 +22,7 @@
 namespace thinpipe {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 std::vector<Recipe> all_recipes() {
@@ -227,12 +229,26 @@ TEST(RecipeFiles, CannotGrowWithoutBound) {
   EXPECT_THROW(parse_recipe("mine", text, "mine.toml"), InputError);
 }
 
+std::string reproduce_page() {
+  return read_bytes(std::filesystem::path(THINPIPE_SOURCE_DIR) / "docs/reproduce.md");
+}
+
 TEST(RecipeFiles, ColumnsAndPicturesAreDocumented) {
-  const std::string documented =
-      read_bytes(std::filesystem::path(THINPIPE_SOURCE_DIR) / "docs/reproduce.md");
+  const std::string documented = reproduce_page();
   for (const auto& names : {column_names(), picture_names()})
     for (const std::string& name : names)
       EXPECT_NE(documented.find("`" + name + "`"), std::string::npos) << name;
+}
+
+TEST(RecipeFiles, HaveARowWithTitleAndDurationInTheDocumentation) {
+  const std::string documented = reproduce_page();
+  for (const std::string& name : recipe_names()) {
+    const Recipe recipe = find_recipe(name);
+    EXPECT_THAT(documented,
+                ContainsRegex(fmt::format("\n\\| `{}` \\| [^|]*\\| [^|]*\\| {} \\| {} \\|", name,
+                                          recipe.full_minutes, recipe.quick_seconds)));
+    EXPECT_THAT(documented, HasSubstr(fmt::format("| `{}` | {} |", name, recipe.plan.title)));
+  }
 }
 
 TEST(SpeltOut, WritesEveryParameterAndLeavesWhatIsNoSpec) {
