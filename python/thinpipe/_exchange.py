@@ -73,7 +73,8 @@ class Exchange:
 
     collective: "allreduce", "allgather", "twoshot", or "auto", the compressor's own.
     second: for "twoshot", the compressor of means; None: `spec`.
-    ranks: a Ranks, set before the first average().
+    ranks: a Ranks for the exchanges, set before the first one.
+    ahead: another Ranks of the same processes, for begin(), or None if begin() is not used.
     units: {name: unit}; a unit has a Compressor and its statistics.
     problem: None, or an error of this rank in a step without an exchange. The next exchange raises it, on
         the other ranks as a RankError.
@@ -85,12 +86,13 @@ class Exchange:
         self.spec, self.second, self.seed, self.threads = spec, second or spec, seed, threads
         self.properties = _properties_of(spec)
         self.collective = self._check(collective)
-        self.ranks = self.on_payload = self.problem = None
+        self.ranks = self.ahead = self.on_payload = self.problem = None
         self.units = {}
         self._slices = {}  # of an array, by its name
         self.plain_bytes = 0  # of arrays that were averaged without compression
         self._load = {}    # elements that each rank averages
         self._unrestored = {}
+        self._turn = 0  # of two buffers for messages
 
     def _check(self, collective):
         if collective == "auto":
@@ -131,8 +133,13 @@ class Exchange:
         for unit in self.units.values():
             unit.load_state(self._unrestored.pop(unit.name, None))
 
-    def average(self, pieces, plain, step, epoch, squares=None, problem=None):
-        """Replaces every array by its mean over the ranks, the same bits on all ranks.
+    def begin(self, pieces, plain, step, epoch, squares=None, problem=None):
+        """Encodes what this rank sends. Returns a function that exchanges it and replaces every array by
+        its mean over the ranks, the same bits on all ranks.
+
+        One thread may begin with the next arrays while another thread finishes those before, so that links
+        do not wait for codecs. All ranks have the same order. The third begin() overwrites the messages of
+        the first, which must be finished by then.
 
         pieces: [(name, shape, flat tensor)] to compress.
         plain: tensors that are averaged without compression.
@@ -140,6 +147,7 @@ class Exchange:
         problem: an error of this rank that must not happen before all ranks are told, or None. In a step
             without an exchange it waits in `self.problem`.
         """
+        self._turn = 1 - self._turn
         if self.problem is not None:
             problem = self.problem
         ways = {}
@@ -153,27 +161,30 @@ class Exchange:
                 ways.setdefault(self._way(unit.properties, step), []).append(part)
         # Before the exchanges, which tell the other ranks of its errors too.
         problem = self._hold(ways.get("hold", ()), problem)
-        # In the same order on all ranks. Messages come first: they tell other ranks of a problem. So
-        # does each way of summing, after it has encoded.
-        for way, exchange in (("twoshot", self._two_shots), ("allgather", self._all_gather)):
-            if way in ways:
-                exchange(ways[way], problem)
-        for way, exchange in (("rounds", self._several_rounds), ("allreduce", self._all_reduce)):
-            if way in ways:
-                exchange(ways[way], problem)
+        # In the same order on all ranks. Each tells the other ranks of a problem, and raises it.
+        finishes = [begin(ways[way], problem)
+                    for way, begin in (("twoshot", self._begin_two_shots),
+                                       ("allgather", self._begin_all_gather),
+                                       ("rounds", self._begin_several_rounds),
+                                       ("allreduce", self._begin_all_reduce)) if way in ways]
         if plain and ways.keys() <= {"hold"}:
             self._raise_on_all(problem)
         elif problem is not None and "hold" in ways:  # no rank exchanges now
             self.problem = problem
-            return
+            return lambda: None
         if problem is not None:
             raise problem
-        if plain:
-            self._average(plain)
+
+        def finish():
+            for one in finishes:
+                one()
+            if plain:
+                self._average(plain)
+        return finish
 
     def _raise_on_all(self, problem):
         """@throws on all ranks if one has a problem: its own there, a RankError on the others."""
-        failed = int(self.ranks.greatest(torch.tensor([0 if problem is None else self.ranks.rank + 1])))
+        failed = int(self.ahead.greatest(torch.tensor([0 if problem is None else self.ahead.rank + 1])))
         if problem is not None:
             raise problem
         if failed > 0:
@@ -265,7 +276,7 @@ class Exchange:
         scales = self._on_all(lambda: torch.tensor(
             [part.unit.compressor.prepare(part.values, step=part.step, epoch=part.epoch)
              for part in shared]), problem)
-        self.ranks.greatest(scales)
+        self.ahead.greatest(scales)
         return {part.unit.name: float(scale) for part, scale in zip(shared, scales)}
 
     def _message(self, parts, what, scales=None):
@@ -294,52 +305,72 @@ class Exchange:
             at += size
         return payloads
 
-    def _send(self, encode, problem):
-        """Exchanges the messages of encode(), one for each rank. Without them, tells the other ranks."""
+    def _begin_send(self, encode, problem, ranks):
+        """Calls encode(), which returns a message for each rank, and sends the messages' lengths over
+        `ranks`. If there is no message, tells the other ranks. Returns a function that exchanges the
+        messages."""
         try:
             if problem is not None:
                 raise problem
             own = encode()
         except Exception:
-            self.ranks.fail()
+            ranks.fail()
             raise
-        return self.ranks.exchange(own)
+        sizes = ranks.begin_exchange([message.numel() for message in own])
+        return lambda: self.ranks.exchange(own, sizes())
 
-    def _all_gather(self, parts, problem):
+    def _begin_all_gather(self, parts, problem):
         scales = self._scales(parts, problem)
-        received = self._send(lambda: [self._message(parts, "own", scales)] * self.ranks.count, problem)
-        received = [self._payloads(message, len(parts), rank) for rank, message in enumerate(received)]
-        for i, part in enumerate(parts):
-            self._decode(part, [payloads[i] for payloads in received], 1.0 / self.ranks.count)
+        exchange = self._begin_send(
+            lambda: [self._message(parts, f"own{self._turn}", scales)] * self.ranks.count, problem,
+            self.ahead)
 
-    def _all_reduce(self, parts, problem):
+        def finish():
+            received = [self._payloads(message, len(parts), rank)
+                        for rank, message in enumerate(exchange())]
+            for i, part in enumerate(parts):
+                self._decode(part, [payloads[i] for payloads in received], 1.0 / self.ranks.count)
+        return finish
+
+    def _begin_all_reduce(self, parts, problem):
         scales = self._scales(parts, problem)
+        finishes = []
         for element in _DTYPES:
             chosen = [part for part in parts if part.unit.properties.element == element]
-            if not chosen:
-                continue
-            room = self.ranks.buffer(element, sum(part.unit.properties.max_encoded_size
-                                                      for part in chosen) + 8)
+            if chosen:
+                finishes.append(self._begin_sum(chosen, element, scales, problem))
 
-            def encode(chosen=chosen, room=room):
-                ends, at = [], 0
-                for part in chosen:
-                    at += self._encode(part, room[at:], scales.get(part.unit.name, 0.0))
-                    ends.append(at)
-                return ends
+        def finish():
+            for one in finishes:
+                one()
+        return finish
 
-            ends = self._on_all(encode, problem)
+    def _begin_sum(self, parts, element, scales, problem):
+        room = self.ranks.buffer(f"{element}{self._turn}", sum(part.unit.properties.max_encoded_size
+                                                               for part in parts) + 8)
+
+        def encode():
+            ends, at = [], 0
+            for part in parts:
+                at += self._encode(part, room[at:], scales.get(part.unit.name, 0.0))
+                ends.append(at)
+            return ends
+
+        ends = self._on_all(encode, problem)
+
+        def finish():
             array = room[:ends[-1]].view(_DTYPES[element])
-            predivides = chosen[0].unit.properties.predivides
+            predivides = parts[0].unit.properties.predivides
             if predivides:
                 array.div_(self.ranks.count)
             self.ranks.sum(array)
             begin = 0
-            for part, end in zip(chosen, ends):
+            for part, end in zip(parts, ends):
                 self._decode(part, [room[begin:end]], 1.0 if predivides else 1.0 / self.ranks.count)
                 begin = end
+        return finish
 
-    def _several_rounds(self, parts, problem):
+    def _begin_several_rounds(self, parts, problem):
         """PowerSGD, algorithm 1: all-reduces of P, then of Q."""
         payloads = [torch.empty(part.unit.properties.max_encoded_size, dtype=torch.uint8)
                     for part in parts]
@@ -352,18 +383,21 @@ class Exchange:
             return report.encoded_bytes
 
         sizes = self._on_all(lambda: list(map(first_round, parts, payloads)), problem)
-        for _ in range(parts[0].unit.properties.rounds):
-            floats = torch.cat([payload[:size].view(torch.float32)
-                                for payload, size in zip(payloads, sizes)])
-            self.ranks.sum(floats)
-            floats.mul_(1.0 / self.ranks.count)
-            at = 0
-            for i, part in enumerate(parts):
-                count = sizes[i] // 4
-                sizes[i] = part.unit.compressor.next_round(floats[at:at + count], payloads[i])
-                at += count
-        for part, payload, size in zip(parts, payloads, sizes):
-            self._decode(part, [payload[:size]], 1.0)
+
+        def finish():
+            for _ in range(parts[0].unit.properties.rounds):
+                floats = torch.cat([payload[:size].view(torch.float32)
+                                    for payload, size in zip(payloads, sizes)])
+                self.ranks.sum(floats)
+                floats.mul_(1.0 / self.ranks.count)
+                at = 0
+                for i, part in enumerate(parts):
+                    count = sizes[i] // 4
+                    sizes[i] = part.unit.compressor.next_round(floats[at:at + count], payloads[i])
+                    at += count
+            for part, payload, size in zip(parts, payloads, sizes):
+                self._decode(part, [payload[:size]], 1.0)
+        return finish
 
     # -------------------------------------------------------------------------------------- two shots
 
@@ -388,15 +422,15 @@ class Exchange:
     def _load_of(self, rank):
         return self._load.get(rank, 0)
 
-    def _two_shots(self, parts, problem):
+    def _begin_two_shots(self, parts, problem):
         """Slice j of all ranks goes encoded to its owner, which averages, encodes again, and sends the
         mean to all."""
         by_owner = [[part for part in parts if part.unit.owner == rank] for rank in range(self.ranks.count)]
-        received = self._send(lambda: [self._message(of_rank, f"to{rank}")
-                                       for rank, of_rank in enumerate(by_owner)], problem)
+        exchange = self._begin_send(lambda: [self._message(of_rank, f"to{rank}of{self._turn}")
+                                             for rank, of_rank in enumerate(by_owner)], problem, self.ahead)
         mine = by_owner[self.ranks.rank]
 
-        def answer():
+        def answer(received):
             contributions = [self._payloads(message, len(mine), rank)
                              for rank, message in enumerate(received)]
             means = []
@@ -408,14 +442,17 @@ class Exchange:
                 means.append(_Part(second, part.values, part.step, part.epoch))
             return [self._message(means, "mean")] * self.ranks.count
 
-        answers = self._send(answer, None)
-        for rank, message in enumerate(answers):
-            for part, payload in zip(by_owner[rank],
-                                     self._payloads(message, len(by_owner[rank]), rank)):
-                started = time.perf_counter()
-                part.values.zero_()
-                self._second_decoder(part).decode_add(payload, part.values)
-                part.unit.decode_seconds += time.perf_counter() - started
+        def finish():
+            received = exchange()
+            answers = self._begin_send(lambda: answer(received), None, self.ranks)()
+            for rank, message in enumerate(answers):
+                for part, payload in zip(by_owner[rank],
+                                         self._payloads(message, len(by_owner[rank]), rank)):
+                    started = time.perf_counter()
+                    part.values.zero_()
+                    self._second_decoder(part).decode_add(payload, part.values)
+                    part.unit.decode_seconds += time.perf_counter() - started
+        return finish
 
     def reduce_scatter(self, name, values, step, epoch, problem, factor):
         """Sends the r-th part of an array encoded to rank r. Writes the sum over the ranks of what they
@@ -424,8 +461,8 @@ class Exchange:
         size = flat.numel() // count
         parts = [_Part(self._unit(f"{name}[{rank}]", (size,), size), flat[rank * size:(rank + 1) * size],
                        step, epoch) for rank in range(count)]
-        received = self._send(lambda: [self._message([part], f"to{rank}")
-                                       for rank, part in enumerate(parts)], problem)
+        received = self._begin_send(lambda: [self._message([part], f"to{rank}")
+                                             for rank, part in enumerate(parts)], problem, self.ranks)()
         own = parts[self.ranks.rank]
         payloads = [self._payloads(message, 1, rank)[0] for rank, message in enumerate(received)]
         self._decode(own, payloads, factor)

@@ -1,4 +1,5 @@
 """The ranks of a PyTorch job, and the exchanges between them, over gloo."""
+import contextlib
 import inspect
 from datetime import timedelta
 
@@ -71,14 +72,34 @@ class Ranks:
         # A ring's bytes. The last digit depends on gloo's choice of algorithm.
         self.sent_bytes += 2 * array.numel() * array.element_size() * (self.count - 1) // self.count
 
-    def exchange(self, own):
-        """Sends the message own[r] to rank r, and returns the messages of all ranks to this one.
+    def begin_exchange(self, own):
+        """Sends the length of the message own[r] to rank r, because lengths differ from rank to rank.
+        A negative length tells the other ranks of a failure. Returns at once, with a function that
+        returns the lengths of the messages to this rank. @throws RankError there if a rank has failed."""
+        if self.count == 1:
+            return lambda: own
+        rows = [torch.zeros(self.count, dtype=torch.int64) for _ in range(self.count)]
+        work = dist.all_gather(rows, torch.tensor(own, dtype=torch.int64), group=self._group,
+                               async_op=True)
 
-        Their lengths go first, because they differ from rank to rank. A negative length tells the other
-        ranks of a failure: see fail()."""
+        def wait():
+            work.wait()
+            for rank, row in enumerate(rows):
+                if int(row.min()) < 0:
+                    raise RankError(f"rank {rank} failed in this exchange; its own error says why")
+            return [int(row[self.rank]) for row in rows]
+        return wait
+
+    def fail(self):
+        """Tells the other ranks, which call begin_exchange(), that this one has failed."""
+        with contextlib.suppress(RuntimeError):  # this rank's own failure, or a rank that is gone
+            self.begin_exchange([-1] * self.count)()
+
+    def exchange(self, own, sizes):
+        """Sends the message own[r] to rank r, and returns the messages of all ranks to this one, which
+        have these sizes."""
         if self.count == 1:
             return own
-        sizes = self._lengths([message.numel() for message in own])
         room = self.buffer("received", sum(sizes))
         received, at, requests = [], 0, []
         for rank, size in enumerate(sizes):
@@ -94,23 +115,6 @@ class Ranks:
         for request in requests:
             request.wait()
         return received
-
-    def fail(self):
-        """Tells the other ranks, which call exchange(), that this one has failed."""
-        if self.count > 1:
-            try:
-                self._lengths([-1] * self.count)
-            except RuntimeError:
-                pass  # this rank's own failure, or another one that is gone
-
-    def _lengths(self, own):
-        """Returns the sizes of the messages to this rank. @throws RankError if a rank has failed."""
-        rows = [torch.zeros(self.count, dtype=torch.int64) for _ in range(self.count)]
-        dist.all_gather(rows, torch.tensor(own, dtype=torch.int64), group=self._group)
-        for rank, row in enumerate(rows):
-            if int(row.min()) < 0:
-                raise RankError(f"rank {rank} failed in this exchange; its own error says why")
-        return [int(row[self.rank]) for row in rows]
 
 
 def _numbers_in_job(group, count):

@@ -71,7 +71,7 @@ def ddp_hook(model: torch.nn.parallel.DistributedDataParallel, spec: str, *, col
         raise InputError(f"{spec} needs second moments of each parameter: pass squares=, a function that "
                          "returns them by a parameter's name, and granularity='tensor'")
     names, shapes, strides = _parameters_of(model)
-    exchange.ranks = Ranks(model.process_group, timeout)
+    exchange.ranks, exchange.ahead = (Ranks(model.process_group, timeout) for _ in range(2))
     exchange.ranks.agree({"thinpipe": thinpipe.version(), "torch": torch.__version__,
                           **exchange.configuration(), "granularity": granularity,
                           "min_elements": min_elements, "nonfinite": nonfinite, "parameters": shapes})
@@ -216,11 +216,9 @@ class Hook(_Hook):
         self._agreed = False  # all ranks are at the same step
         self._new_step = True
         self._pinned = {}    # copies of a GPU's buckets
-        self._queue = queue.SimpleQueue()
-        # The thread has no reference to the hook while it waits, so that a hook can be freed.
-        thread = threading.Thread(target=_serve, args=(self._queue,), name="thinpipe", daemon=True)
-        _threads[thread] = self._queue
-        thread.start()
+        self._exchange_failed = False  # the error was in an exchange, not in an encode
+        self._lock = threading.Lock()  # of seconds
+        self._queue = _start_threads()
         weakref.finalize(self, self._queue.put, None).atexit = False
 
     def _configuration(self):
@@ -256,7 +254,7 @@ class Hook(_Hook):
             self._new_step = True
         future = torch.futures.Future() if buffer.device.type == "cpu" else torch.futures.Future(
             devices=[buffer.device])
-        self._queue.put((self, job, future, ready))
+        self._queue.put((self, self._begin, job, future, ready))
         # An exception in a callback reaches backward() with its text.
         return future.then(self._finish)
 
@@ -264,35 +262,44 @@ class Hook(_Hook):
         self._check_error()
         return future.value()
 
-    def _run(self, job, future, ready):
-        buffer = job[1]
+    def _run(self, phase, job, future, ready):
+        """Runs one phase of a bucket's exchange: _begin(), or the function that it returned. Completes
+        the future after the last phase, or after an error. Returns the next phase, or None."""
+        buffer, following = job[1], None
+        is_first = phase == self._begin
         try:
             if ready is not None:
                 torch.cuda.set_device(buffer.device)
                 ready.synchronize()
-            if self._error is None:
+            # The other ranks wait for a bucket that was encoded, also if a later one has failed.
+            if self._error is None or not (is_first or self._exchange_failed):
                 started = time.perf_counter()
-                self._average(*job)
-                self.seconds += time.perf_counter() - started
+                following = phase(*job)
+                with self._lock:
+                    self.seconds += time.perf_counter() - started
         except BaseException as error:  # raised by the thread that trains: see _finish()
-            self._error = error
+            self._error = self._error or error
+            self._exchange_failed = self._exchange_failed or not is_first
             self._print(error)
-        finally:  # backward() waits for it
-            future.set_result(buffer)
+        if following is None:
+            future.set_result(buffer)  # backward() waits for it
+        return following
 
     def _print(self, message):
         with contextlib.suppress(OSError, ValueError):  # nobody reads it
             print(f"thinpipe: rank {self.ranks.rank}: {message}", file=sys.stderr, flush=True)
 
-    def _average(self, index, buffer, gradients, names, step, epoch):
+    def _begin(self, index, buffer, gradients, names, step, epoch):
+        """Encodes a bucket. Returns a function that exchanges it, or None."""
+        ahead = self.exchange.ahead
         if not self._agreed:
-            self.ranks.agree({"step": step})
+            ahead.agree({"step": step})
             self._agreed = True
         problem = self._find_nonfinite(index, buffer, gradients, names, step)
         if self.nonfinite == "skip":
-            if int(self.ranks.greatest(torch.tensor([int(problem is not None)]))) > 0:
+            if int(ahead.greatest(torch.tensor([int(problem is not None)]))) > 0:
                 buffer.fill_(float("nan"))
-                return
+                return None
         values = self._on_host(index, buffer)
         pieces, plain = self._pieces(index, values, gradients, names)
         squares = {}
@@ -303,11 +310,15 @@ class Hook(_Hook):
             except Exception as error:  # raised when the other ranks have been told
                 problem = problem or error
         waiting = self.exchange.problem
-        self.exchange.average(pieces, plain, step, epoch, squares, problem)
+        finish = self.exchange.begin(pieces, plain, step, epoch, squares, problem)
         if self.exchange.problem is not waiting:
             self._print(f"{self.exchange.problem}; the next exchange ends the training")
-        if values is not buffer:
-            buffer.copy_(values)
+
+        def exchange(*_job):
+            finish()
+            if values is not buffer:
+                buffer.copy_(values)
+        return exchange
 
     def _in_memory_order(self, name, values):
         """Returns a parameter's values as one row, in the order of its gradient in DDP's buckets."""
@@ -374,27 +385,56 @@ class Hook(_Hook):
         return tuple(gradient.shape[side] for side in sides)
 
 
-def _serve(jobs):
-    """The hook's thread. One thread, so that all ranks' exchanges have the same order."""
-    while True:
-        job = jobs.get()
-        if job is None:
-            del _threads[threading.current_thread()]
-            return
-        job[0]._run(*job[1:])
-        del job
+def _start_threads():
+    """Starts two threads: one encodes a bucket while the other exchanges the bucket before. All ranks'
+    exchanges therefore have the same order. Returns the queue of buckets; None ends the threads."""
+    buckets, encoded, room = queue.SimpleQueue(), queue.SimpleQueue(), threading.Semaphore(2)
+    for work in ((_encode, buckets, encoded, room), (_exchange, encoded, room)):
+        thread = threading.Thread(target=_forget_at_end, args=work, name="thinpipe", daemon=True)
+        _threads[thread] = buckets
+        thread.start()
+    return buckets
 
 
-_threads = {}  # of hooks: {thread: its queue}
+def _forget_at_end(work, *queues):
+    work(*queues)
+    del _threads[threading.current_thread()]
+
+
+# Neither has a reference to a hook while it waits, so that a hook can be freed.
+def _encode(buckets, encoded, room):
+    while (bucket := buckets.get()) is not None:
+        hook, phase, *rest = bucket
+        room.acquire()
+        finish = hook._run(phase, *rest)
+        if finish is None:
+            room.release()
+        else:
+            encoded.put((hook, finish, *rest))
+        del bucket, hook, phase, rest, finish
+    encoded.put(None)
+
+
+def _exchange(encoded, room):
+    while (bucket := encoded.get()) is not None:
+        hook, finish, *rest = bucket
+        hook._run(finish, *rest)
+        room.release()
+        del bucket, hook, finish, rest
+
+
+_threads = {}  # of hooks: {thread: the queue that ends it}
 
 
 @atexit.register
 def _end_threads():
     """Ends all hooks' threads. The interpreter's end aborts the process if a thread is within torch's
     code then, which also frees a hook."""
-    for thread, jobs in list(_threads.items()):
-        jobs.put(None)
-        thread.join(_EXIT_SECONDS)
+    for buckets in set(_threads.values()):
+        buckets.put(None)
+    end = time.monotonic() + _EXIT_SECONDS
+    for thread in list(_threads):
+        thread.join(max(0.0, end - time.monotonic()))
 
 
 # ------------------------------------------------------------------------------------------------ FSDP2
