@@ -73,6 +73,14 @@ def assert_same_on_all_ranks(values):
     assert bool(torch.isfinite(values).all())
 
 
+def wait_until(condition, seconds=5):
+    """Returns whether the condition was true within this time."""
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.001)
+    return condition()
+
+
 class TestCase(RanksTestCase):
     def codes_of(self, count, function):
         def together(rank):
@@ -96,6 +104,27 @@ class Equalities(TestCase):
                 training = Training(spec, rank).run(0, 100)
                 assert_same_on_all_ranks(training.parameters())
                 assert sum(training.losses[-20:]) < 0.5 * sum(training.losses[:20]), training.losses
+        self.run_ranks(2, work)
+
+    def test_a_bucket_is_encoded_while_the_one_before_is_exchanged(self):
+        def work(rank):
+            for options in ({}, {"collective": "twoshot"}):
+                training = Training("topk:ratio=0.1", rank, **options).run(0, 2)
+                exchange, encoded, found = training.hook.exchange, [], []
+                begin, send = exchange.begin, exchange.ranks.exchange
+
+                def count(*arguments):
+                    finish = begin(*arguments)
+                    encoded.append(1)
+                    return finish
+
+                def late(*arguments):
+                    found.append(len(found) > 0 or wait_until(lambda: len(encoded) == 2))
+                    return send(*arguments)
+                exchange.begin, exchange.ranks.exchange = count, late
+                training.run(2, 3)
+                assert len(found) > 1 and all(found), found
+                assert_same_on_all_ranks(training.parameters())
         self.run_ranks(2, work)
 
     def test_two_shots(self):
@@ -380,6 +409,30 @@ class Failures(TestCase):
                 with self.assertRaisesRegex(RuntimeError, "the disk is full" if rank == 0
                                             else "rank 0 failed"):
                     training.run(2, 3)
+            os._exit(9)
+        self.run_ranks(2, work, expected=9)
+
+    def test_an_error_in_a_bucket_does_not_end_the_exchange_of_the_bucket_before(self):
+        """The other ranks wait for it, and would not hear the reason."""
+        def work(rank):
+            training = Training("topk:ratio=0.1", rank).run(0, 2)
+            hook, run, buckets = training.hook, training.hook._run, []
+
+            def late(phase, *arguments):
+                if phase == hook._begin:
+                    buckets.append(phase)
+                elif rank == 0:
+                    wait_until(lambda: hook._error is not None)
+                return run(phase, *arguments)
+
+            def fail(*_):
+                if len(buckets) == 2:
+                    raise OSError("the disk is full")
+            hook._run = late
+            if rank == 0:
+                hook.exchange.on_payload = fail
+            with self.assertRaisesRegex(RuntimeError, "the disk is full" if rank == 0 else "rank 0 failed"):
+                training.run(2, 3)
             os._exit(9)
         self.run_ranks(2, work, expected=9)
 
