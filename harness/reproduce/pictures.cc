@@ -116,18 +116,17 @@ ReproductionPicture paying_cells(const PictureRequest& request,
   return picture;
 }
 
-// 3LC, fig. 9: for each compressor's first seed.
+// 3LC, fig. 9: of the first command, for each compressor's first seed.
 ReproductionPicture server_bits(const PictureRequest& request,
                                 const std::vector<ArmRecords>& arms) {
   ReproductionPicture picture = empty_picture("sizes", request, "training step", "bits an element");
-  for (const ArmRecords& arm : arms)
-    for (const Point& point : arm.records.points)
-      for (const bool pulled : {false, true})
-        if (point.axes.seed <= 1)
-          add_line(
-              picture,
-              spec_value(point.axes.compressor, "s", "s=") + (pulled ? ", pulled" : ", pushed"),
-              running_mean(columns::bits_by_step(point, pulled), 5));
+  if (arms.empty()) return picture;
+  for (const Point& point : arms.front().records.points)
+    for (const bool pulled : {false, true})
+      if (point.axes.seed <= 1)
+        add_line(picture,
+                 spec_value(point.axes.compressor, "s", "s=") + (pulled ? ", pulled" : ", pushed"),
+                 running_mean(columns::bits_by_step(point, pulled), 5));
   return picture;
 }
 
