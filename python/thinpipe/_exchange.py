@@ -4,7 +4,7 @@ import time
 import torch
 
 from thinpipe._library import InputError, slice_ends
-from thinpipe._ranks import RankError
+from thinpipe._ranks import RankError, size_of
 from thinpipe.compressor import Compressor
 
 _DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
@@ -57,6 +57,16 @@ class _Part:
     def __init__(self, unit, values, step, epoch, squares=None):
         self.unit, self.values, self.step, self.epoch = unit, values, step, epoch
         self.squares = squares
+
+
+def _head(parts):
+    """Returns the bytes of the sizes in a message."""
+    return 8 * (1 + len(parts))
+
+
+def _most(units):
+    """Returns the greatest size of a message with a payload of each unit."""
+    return _head(units) + sum(unit.properties.max_encoded_size for unit in units)
 
 
 def _properties_of(spec):
@@ -280,50 +290,48 @@ class Exchange:
         return {part.unit.name: float(scale) for part, scale in zip(shared, scales)}
 
     def _message(self, parts, what, scales=None):
-        """Encodes parts into one message: 8 bytes of size for each payload, then the payloads."""
-        head = 8 * len(parts)
-        room = self.ranks.buffer(what, head + sum(part.unit.properties.max_encoded_size
-                                                      for part in parts))
-        sizes, at = [], head
+        """Encodes parts into one message: its size, the size of each payload (8 bytes each), the payloads."""
+        room, sizes, at = self.ranks.buffer(what, _most([part.unit for part in parts])), [], _head(parts)
         for part in parts:
             sizes.append(self._encode(part, room[at:], (scales or {}).get(part.unit.name, 0.0)))
             at += sizes[-1]
-        if sizes:
-            room[:head] = torch.tensor(sizes, dtype=torch.int64).view(torch.uint8)
+        room[:_head(parts)] = torch.tensor([at, *sizes], dtype=torch.int64).view(torch.uint8)
         return room[:at]
 
     def _payloads(self, message, count, rank):
         """Takes a message apart. @throws RankError if its sizes do not fit."""
-        head = 8 * count
-        sizes = message[:head].clone().view(torch.int64).tolist() if message.numel() >= head else [-1]
-        if min(sizes, default=0) < 0 or head + sum(sizes) != message.numel():
-            raise RankError(f"rank {rank} sent a message of {message.numel()} bytes that does not fit its "
-                            f"{count} payloads")
-        payloads, at = [], head
+        total, at = size_of(message), 8 * (1 + count)
+        sizes = message[8:at].view(torch.int64).tolist() if message.numel() >= at else [-1]
+        if min(sizes, default=0) < 0 or at + sum(sizes) != total or total > message.numel():
+            raise RankError(f"rank {rank} sent a message of {total} bytes that does not fit its {count} "
+                            "payloads")
+        payloads = []
         for size in sizes:
             payloads.append(message[at:at + size])
             at += size
         return payloads
 
-    def _begin_send(self, encode, problem, ranks):
-        """Calls encode(), which returns a message for each rank, and sends the messages' lengths over
-        `ranks`. If there is no message, tells the other ranks. Returns a function that exchanges the
-        messages."""
+    def _begin_messages(self, what, most, encode, problem, ranks):
+        """Calls encode(), which returns a message for each rank, and sends them over `ranks`. If there is a
+        problem, tells the other ranks. most[r] is the greatest size of the message from rank r. Returns a
+        function that waits for the messages of all ranks."""
+        messages = ranks.begin_messages(what, most)
         try:
             if problem is not None:
                 raise problem
             own = encode()
         except Exception:
-            ranks.fail()
+            messages.fail()
             raise
-        sizes = ranks.begin_exchange([message.numel() for message in own])
-        return lambda: self.ranks.exchange(own, sizes())
+        messages.send(own)
+        return messages.wait
 
     def _begin_all_gather(self, parts, problem):
         scales = self._scales(parts, problem)
-        exchange = self._begin_send(
-            lambda: [self._message(parts, f"own{self._turn}", scales)] * self.ranks.count, problem,
-            self.ahead)
+        count, what = self.ranks.count, f"message {self._turn}"
+        exchange = self._begin_messages(what, [_most([part.unit for part in parts])] * count,
+                                        lambda: [self._message(parts, what, scales)] * count, problem,
+                                        self.ahead)
 
         def finish():
             received = [self._payloads(message, len(parts), rank)
@@ -426,9 +434,11 @@ class Exchange:
         """Slice j of all ranks goes encoded to its owner, which averages, encodes again, and sends the
         mean to all."""
         by_owner = [[part for part in parts if part.unit.owner == rank] for rank in range(self.ranks.count)]
-        exchange = self._begin_send(lambda: [self._message(of_rank, f"to{rank}of{self._turn}")
-                                             for rank, of_rank in enumerate(by_owner)], problem, self.ahead)
-        mine = by_owner[self.ranks.rank]
+        mine, what = by_owner[self.ranks.rank], f"message {self._turn}"
+        exchange = self._begin_messages(what, [_most([part.unit for part in mine])] * self.ranks.count,
+                                        lambda: [self._message(of_rank, f"{what} to {rank}")
+                                                 for rank, of_rank in enumerate(by_owner)], problem,
+                                        self.ahead)
 
         def answer(received):
             contributions = [self._payloads(message, len(mine), rank)
@@ -444,7 +454,8 @@ class Exchange:
 
         def finish():
             received = exchange()
-            answers = self._begin_send(lambda: answer(received), None, self.ranks)()
+            most = [_most([self._second_decoder(part) for part in of_rank]) for of_rank in by_owner]
+            answers = self._begin_messages("mean", most, lambda: answer(received), None, self.ranks)()
             for rank, message in enumerate(answers):
                 for part, payload in zip(by_owner[rank],
                                          self._payloads(message, len(by_owner[rank]), rank)):
@@ -461,8 +472,9 @@ class Exchange:
         size = flat.numel() // count
         parts = [_Part(self._unit(f"{name}[{rank}]", (size,), size), flat[rank * size:(rank + 1) * size],
                        step, epoch) for rank in range(count)]
-        received = self._begin_send(lambda: [self._message([part], f"to{rank}")
-                                             for rank, part in enumerate(parts)], problem, self.ranks)()
+        received = self._begin_messages("part", [_most([parts[self.ranks.rank].unit])] * count,
+                                        lambda: [self._message([part], f"part to {rank}")
+                                                 for rank, part in enumerate(parts)], problem, self.ranks)()
         own = parts[self.ranks.rank]
         payloads = [self._payloads(message, 1, rank)[0] for rank, message in enumerate(received)]
         self._decode(own, payloads, factor)

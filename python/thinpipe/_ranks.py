@@ -17,13 +17,14 @@ class Ranks:
     """The ranks of a process group.
 
     count, rank: how many there are, and which this is.
+    group: the process group of these exchanges; numbers: of the ranks in the whole job.
     sent_bytes: that this rank has sent, without headers.
     """
 
     def __init__(self, group, timeout):
         self.rank, self.count = dist.get_rank(group), dist.get_world_size(group)
         self.sent_bytes = 0
-        self._numbers = _numbers_in_job(group, self.count)
+        self.numbers = _numbers_in_job(group, self.count)
         # A group of its own, because DDP's collectives run at the same time in another thread.
         options = {"timeout": timedelta(seconds=timeout), "backend": "gloo"}
         if self.count < dist.get_world_size():
@@ -31,8 +32,12 @@ class Ranks:
                 raise InputError("the model's process group has some of the job's ranks only; expected "
                                  "all of them, or torch 2.1")
             options["use_local_synchronization"] = True
-        self._group = dist.new_group(self._numbers, **options)
+        self.group = dist.new_group(self.numbers, **options)
         self._buffers = {}
+
+    def others(self):
+        """Returns all other ranks. Every rank begins with another one."""
+        return [(self.rank + distance) % self.count for distance in range(1, self.count)]
 
     def buffer(self, what, size):
         """Returns a reused tensor of at least so many bytes."""
@@ -45,7 +50,7 @@ class Ranks:
         """Compares a dictionary with that of every rank. @throws RankError on all ranks, with the name and
         values of the first difference."""
         answers = [None] * self.count
-        dist.all_gather_object(answers, own, group=self._group)
+        dist.all_gather_object(answers, own, group=self.group)
         for rank, answer in enumerate(answers):
             for name, value in answers[0].items():
                 if answer.get(name) != value:
@@ -55,7 +60,7 @@ class Ranks:
     def greatest(self, array):
         """Replaces each element by the greatest of all ranks."""
         if self.count > 1:
-            dist.all_reduce(array, op=dist.ReduceOp.MAX, group=self._group)
+            dist.all_reduce(array, op=dist.ReduceOp.MAX, group=self.group)
         return array
 
     def sum(self, array):
@@ -63,7 +68,7 @@ class Ranks:
         if self.count == 1 or array.numel() == 0:
             return
         try:
-            dist.all_reduce(array, group=self._group)
+            dist.all_reduce(array, group=self.group)
         except RuntimeError as error:
             if "scalar type" not in str(error):
                 raise
@@ -72,49 +77,72 @@ class Ranks:
         # A ring's bytes. The last digit depends on gloo's choice of algorithm.
         self.sent_bytes += 2 * array.numel() * array.element_size() * (self.count - 1) // self.count
 
-    def begin_exchange(self, own):
-        """Sends the length of the message own[r] to rank r, because lengths differ from rank to rank.
-        A negative length tells the other ranks of a failure. Returns at once, with a function that
-        returns the lengths of the messages to this rank. @throws RankError there if a rank has failed."""
-        if self.count == 1:
-            return lambda: own
-        rows = [torch.zeros(self.count, dtype=torch.int64) for _ in range(self.count)]
-        work = dist.all_gather(rows, torch.tensor(own, dtype=torch.int64), group=self._group,
-                               async_op=True)
+    def begin_messages(self, what, most):
+        """Begins an exchange in which every rank sends a message to every other rank; most[r] is the greatest
+        size of the message from rank r. Returns a Messages."""
+        return Messages(self, what, most)
 
-        def wait():
-            work.wait()
-            for rank, row in enumerate(rows):
-                if int(row.min()) < 0:
-                    raise RankError(f"rank {rank} failed in this exchange; its own error says why")
-            return [int(row[self.rank]) for row in rows]
-        return wait
+
+class Messages:
+    """One message from each rank to each other rank, a tensor of uint8. Its first 8 bytes are its size, or
+    -1 if its rank has failed.
+
+    Every rank first offers a buffer for the greatest size. gloo then sends a message without asking its
+    receiver, and no rank waits for the sizes of others. (gloo accepts messages that are shorter than their
+    buffers. Untouched pages of a buffer take no memory.)
+    """
+
+    def __init__(self, ranks, what, most):
+        self._ranks, self._own, self._sends = ranks, None, []
+        self._rooms, self._receives = {}, {}
+        for rank in ranks.others():
+            room = self._rooms[rank] = ranks.buffer(f"{what} from {rank}", most[rank])[:most[rank]]
+            _set_size(room, 0)
+            self._receives[rank] = dist.irecv(room, ranks.numbers[rank], group=ranks.group)
+
+    def send(self, own):
+        """Sends the message own[r] to rank r."""
+        self._own = own[self._ranks.rank]
+        for rank in self._ranks.others():
+            self._sends.append(dist.isend(own[rank], self._ranks.numbers[rank], group=self._ranks.group))
+            self._ranks.sent_bytes += own[rank].numel()
 
     def fail(self):
-        """Tells the other ranks, which call begin_exchange(), that this one has failed."""
-        with contextlib.suppress(RuntimeError):  # this rank's own failure, or a rank that is gone
-            self.begin_exchange([-1] * self.count)()
+        """Tells the other ranks that this one has failed."""
+        message = torch.empty(8, dtype=torch.uint8)
+        _set_size(message, -1)
+        with contextlib.suppress(RuntimeError):  # a rank that is gone
+            self.send([message] * self._ranks.count)
+            for send in self._sends:
+                send.wait()
 
-    def exchange(self, own, sizes):
-        """Sends the message own[r] to rank r, and returns the messages of all ranks to this one, which
-        have these sizes."""
-        if self.count == 1:
-            return own
-        room = self.buffer("received", sum(sizes))
-        received, at, requests = [], 0, []
-        for rank, size in enumerate(sizes):
-            received.append(own[rank] if rank == self.rank else room[at:at + size])
-            at += size
-            if rank != self.rank and size > 0:
-                requests.append(dist.irecv(received[rank], self._numbers[rank], group=self._group))
-        for distance in range(1, self.count):  # every rank begins with another receiver
-            rank = (self.rank + distance) % self.count
-            if own[rank].numel() > 0:
-                requests.append(dist.isend(own[rank], self._numbers[rank], group=self._group))
-                self.sent_bytes += own[rank].numel()
-        for request in requests:
-            request.wait()
-        return received
+    def wait(self):
+        """Returns the messages of all ranks to this one. @throws RankError if a rank has failed"""
+        messages = [self._own] * self._ranks.count
+        for rank, room in self._rooms.items():
+            try:
+                self._receives[rank].wait()
+            except RuntimeError:
+                self._check()
+                raise
+            messages[rank] = room
+        self._check()
+        for send in self._sends:
+            send.wait()
+        return messages
+
+    def _check(self):
+        for rank, room in self._rooms.items():
+            if size_of(room) < 0:
+                raise RankError(f"rank {rank} failed in this exchange; its own error says why")
+
+
+def size_of(message):
+    return int(message[:8].view(torch.int64))
+
+
+def _set_size(message, size):
+    message[:8].view(torch.int64).fill_(size)
 
 
 def _numbers_in_job(group, count):

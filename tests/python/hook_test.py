@@ -111,17 +111,17 @@ class Equalities(TestCase):
             for options in ({}, {"collective": "twoshot"}):
                 training = Training("topk:ratio=0.1", rank, **options).run(0, 2)
                 exchange, encoded, found = training.hook.exchange, [], []
-                begin, send = exchange.begin, exchange.ranks.exchange
+                begin = exchange.begin
 
-                def count(*arguments):
+                def begin_and_delay(*arguments):
                     finish = begin(*arguments)
-                    encoded.append(1)
-                    return finish
+                    encoded.append(finish)
 
-                def late(*arguments):
-                    found.append(len(found) > 0 or wait_until(lambda: len(encoded) == 2))
-                    return send(*arguments)
-                exchange.begin, exchange.ranks.exchange = count, late
+                    def finish_late():
+                        found.append(len(found) > 0 or wait_until(lambda: len(encoded) == 2))
+                        finish()
+                    return finish_late
+                exchange.begin = begin_and_delay
                 training.run(2, 3)
                 assert len(found) > 1 and all(found), found
                 assert_same_on_all_ranks(training.parameters())
