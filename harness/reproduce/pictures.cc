@@ -163,9 +163,10 @@ ReproductionPicture estimation_quality(const PictureRequest& request,
   for (const ArmRecords& arm : arms)
     for (const Point& point : arm.records.points) {
       const std::string& compressor = point.axes.compressor;
+      const std::string rule = spec_value(compressor, "adapt", "");
       const auto found = point.metrics.find("quality"_metric);
       if (spec_value(compressor, "ratio", "") != request.ratio ||
-          !spec_value(compressor, "adapt", "").empty() || found == point.metrics.end())
+          (!rule.empty() && rule != "paper") || found == point.metrics.end())
         continue;
       const bool trained = !arm.records.headers.front().training.empty();
       if (trained ? point.axes.seed != 1 : !point.id.ends_with("|*") || !point.at) continue;
