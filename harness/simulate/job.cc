@@ -12,11 +12,11 @@ using nlohmann::json;
 
 // The fields of a rank's step, as they are in an answer.
 constexpr double SimulatedRankStep::*kFields[] = {
-    &SimulatedRankStep::total,        &SimulatedRankStep::compute,
-    &SimulatedRankStep::compress,     &SimulatedRankStep::exchange,
-    &SimulatedRankStep::decode,       &SimulatedRankStep::exposed,
-    &SimulatedRankStep::link_idle,    &SimulatedRankStep::sent_bytes,
-    &SimulatedRankStep::sent_messages};
+    &SimulatedRankStep::total,         &SimulatedRankStep::compute,
+    &SimulatedRankStep::compress,      &SimulatedRankStep::exchange,
+    &SimulatedRankStep::decode,        &SimulatedRankStep::exposed,
+    &SimulatedRankStep::link_idle,     &SimulatedRankStep::sent_bytes,
+    &SimulatedRankStep::sent_messages, &SimulatedRankStep::carried};
 
 // The fields of a unit, likewise.
 constexpr double UnitWork::*kUnitFields[] = {&UnitWork::elements, &UnitWork::push, &UnitWork::pull,

@@ -66,15 +66,20 @@ SimulationAnswer simulate(const SimulationJob& job) {
 }
 
 // A method that exchanges in every p-th step only: the mean of its p steps, of which the others
-// compute and accumulate.
-// @param slower  factor on codec times
-void spread_over_period(const CodecProfile& codec, double slower, WorkerStep& step) {
+// compute and accumulate. As predict() does, makes no period shorter than its bytes take on the
+// links: where steps follow one another, token buckets refill at the links' rates.
+// @param slower   factor on codec times
+// @param carried  s for which the busiest link carries the period's bytes
+void spread_over_period(const CodecProfile& codec, double slower, double carried,
+                        WorkerStep& step) {
   const double period = codec.period, others = period - 1, hold = slower * codec.hold;
-  step.total = (step.total + others * (step.compute + hold)) / period;
+  const double worked = step.total + others * (step.compute + hold);
+  const double refilling = std::max(0.0, carried - worked);
+  step.total = (worked + refilling) / period;
   step.compress = (step.compress + others * hold) / period;
-  step.exchange /= period;
+  step.exchange = (step.exchange + refilling) / period;
   step.decode /= period;
-  step.exposed /= period;
+  step.exposed = (step.exposed + refilling) / period;
   step.link_idle = step.total - step.exchange;
   for (std::size_t* bytes : {&step.payload_bytes, &step.summed_bytes, &step.pulled_bytes})
     *bytes = static_cast<std::size_t>(static_cast<double>(*bytes) / period);
@@ -195,7 +200,7 @@ Point simulated_point(const SweepPoint& planned, const SweepOptions& options, co
       worker.payload_bytes = static_cast<std::size_t>(codec.payload_bytes);
       worker.summed_bytes = summed_bytes(codec, planned.ranks);
       worker.pulled_bytes = static_cast<std::size_t>(pulled);
-      spread_over_period(codec, slower, worker);
+      spread_over_period(codec, slower, rank.carried, worker);
       worker.compress_cpu = worker.compress / slower;
       messages += rank.sent_messages / static_cast<double>(step_of.size());
     }

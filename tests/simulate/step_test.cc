@@ -186,6 +186,20 @@ TEST(SimulatedStep, PhasesAddUp) {
   });
 }
 
+// Each of two ranks sends 1 MB, which takes 10 ms. The buckets hold all of it at every begin.
+TEST(SimulatedStep, SaysHowLongLinksCarryItsBytes) {
+  const LinkFigures link{.alpha = 0, .beta = 1 / kRate, .credit = 2e6};
+  in_child([&] {
+    SimulatedWork work = exchange_of("ring", Exchange::kAllReduce, 2, {1e6});
+    work.steps = {{0, 0}, {0.001, 0.001}};
+    for (const auto& step : simulate(star_of(2, link), work))
+      for (const SimulatedRankStep& rank : step) {
+        EXPECT_LT(rank.total, 0.005);
+        EXPECT_NEAR(rank.carried, 0.01, 1e-9);
+      }
+  });
+}
+
 // The order of tasks is that of schedule_step(), which has the exchange's time as a number.
 TEST(SimulatedStep, OverlapsAsTheScheduleSays) {
   const LinkFigures link{.alpha = 0, .beta = 1 / kRate, .credit = 0};

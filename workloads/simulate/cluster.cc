@@ -54,11 +54,19 @@ class TokenBucket {
     last_ = now;
     return tokens_;
   }
-  void take(double bytes) { tokens_ -= bytes; }
+  void take(double bytes) {
+    tokens_ -= bytes;
+    taken_ += bytes;
+  }
+  // Returns the s for which the link carries the bytes since the last call.
+  double carried() {
+    const double bytes = std::exchange(taken_, 0);
+    return link_.rate > 0 ? bytes / link_.rate : 0;
+  }
 
  private:
   SimulatedLink link_;
-  double tokens_, last_ = 0;
+  double tokens_, last_ = 0, taken_ = 0;
 };
 
 class SimulatedTransport;
@@ -126,6 +134,11 @@ class SimulatedCluster::Impl {
   void add(int host, std::function<void()> program);
   void run();
   double refill_time() const;
+  double take_carried() {
+    double longest = 0;
+    for (TokenBucket& bucket : buckets_) longest = std::max(longest, bucket.carried());
+    return longest;
+  }
 
  private:
   // Starts the connection's next message at this very moment, but outside of the programs.
@@ -460,6 +473,7 @@ void SimulatedCluster::add(int host, std::function<void()> program) {
 }
 void SimulatedCluster::run() { impl_->run(); }
 double SimulatedCluster::refill_time() const { return impl_->refill_time(); }
+double SimulatedCluster::take_carried() { return impl_->take_carried(); }
 
 double simulated_now() { return s4u::Engine::get_clock(); }
 

@@ -39,6 +39,9 @@ class SimulatedCluster {
   void run();
   /// Returns the time after which every link has its whole credit again, in s.
   double refill_time() const;
+  /// Returns the s for which the busiest link, at its rate, carries the bytes of all messages that
+  /// were sent since the last call.
+  double take_carried();
 
  private:
   std::unique_ptr<Impl> impl_;

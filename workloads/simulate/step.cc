@@ -164,13 +164,19 @@ struct Simulation {
   const SimulatedWork& work;
   const ServedUnits* served;  ///< null without servers
   const SharedArrays& arrays;
+  SimulatedCluster& cluster;
   s4u::Barrier& begin;
+  int hosts;    ///< at the barrier
   double rest;  ///< s between steps
   SimulatedSteps& steps;
+  int& waits;                    ///< at the barrier, of all hosts
+  std::vector<double>& carried;  ///< SimulatedRankStep::carried before each step
 
   // Links rest, and all ranks begin at the same moment.
   void begin_step() const {
     simulate_for(rest);
+    // When the last host comes, the step before has sent all of its messages, and the next none.
+    if (++waits % hosts == 0) carried.push_back(cluster.take_carried());
     begin.wait();
   }
 };
@@ -381,13 +387,20 @@ SimulatedSteps simulate(SimulatedNetwork network, const SimulatedWork& work) {
   const SharedArrays arrays(work, served ? served->longest() : 0);
   const int servers = served && !served->layout.colocated ? served->layout.servers : 0;
   SimulatedCluster cluster(std::move(network));
-  const s4u::BarrierPtr begin = s4u::Barrier::create(static_cast<unsigned>(work.ranks + servers));
+  const int hosts = work.ranks + servers;
+  const s4u::BarrierPtr begin = s4u::Barrier::create(static_cast<unsigned>(hosts));
+  int waits = 0;
+  std::vector<double> carried;
   const Simulation simulation{.work = work,
                               .served = served ? &*served : nullptr,
                               .arrays = arrays,
+                              .cluster = cluster,
                               .begin = *begin,
+                              .hosts = hosts,
                               .rest = kRestSeconds + 2 * cluster.refill_time(),
-                              .steps = steps};
+                              .steps = steps,
+                              .waits = waits,
+                              .carried = carried};
   std::vector<std::unique_ptr<RankProgram>> programs;
   for (int rank = 0; rank < work.ranks; ++rank) {
     RankProgram& program = *programs.emplace_back(
@@ -404,6 +417,9 @@ SimulatedSteps simulate(SimulatedNetwork network, const SimulatedWork& work) {
     cluster.add(host, [&program] { program.serve(); });
   }
   cluster.run();
+  carried.push_back(cluster.take_carried());
+  for (std::size_t step = 0; step < steps.size(); ++step)
+    for (SimulatedRankStep& rank : steps[step]) rank.carried = carried[step + 1];
   return steps;
 }
 

@@ -53,6 +53,10 @@ struct SimulatedWork {
 struct SimulatedRankStep {
   double total = 0, compute = 0, compress = 0, exchange = 0, decode = 0, exposed = 0, link_idle = 0;
   double sent_bytes = 0, sent_messages = 0;
+  /// For which the busiest link, at its rate, carries the bytes of all ranks. Each simulated step
+  /// begins with full token buckets, so `total` may be shorter. Steps that follow one another are
+  /// not, because the buckets refill at the links' rates.
+  double carried = 0;
 };
 
 /// By step, then by rank.

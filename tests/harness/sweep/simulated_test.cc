@@ -38,9 +38,13 @@ class SimulatedTest : public ::testing::Test {
   }
 
   // The metric's samples if each of both steps takes these times on both ranks.
-  std::vector<double> samples(const MetricType& metric) {
-    const SimulatedRankStep rank = {
-        .total = 1, .compute = 0.4, .compress = 0.1, .exchange = 0.3, .decode = 0.2};
+  std::vector<double> samples(const MetricType& metric, double carried = 0) {
+    const SimulatedRankStep rank = {.total = 1,
+                                    .compute = 0.4,
+                                    .compress = 0.1,
+                                    .exchange = 0.3,
+                                    .decode = 0.2,
+                                    .carried = carried};
     const SimulationAnswer answer{.version = "3.32", .seconds = 1, .steps = {{rank, rank}}};
     return simulated_point(point_, options_, trace_, codec_, 1e-5, answer, {0, 0}).samples(metric);
   }
@@ -100,6 +104,16 @@ TEST_F(SimulatedTest, APeriodIsOneSampleOfItsMean) {
   EXPECT_NEAR(samples("step_time"_metric).at(0), (1 + 3 * 0.45) / 4, 1e-12);
   EXPECT_NEAR(samples("exchange_time"_metric).at(0), 0.3 / 4, 1e-12);
   EXPECT_EQ(samples("payload_bytes"_metric).at(0), 250);
+}
+
+// The links carry the bytes for longer than the step, or the period of four steps, took.
+TEST_F(SimulatedTest, AStepIsNotShorterThanItsBytesTakeOnTheLink) {
+  EXPECT_NEAR(samples("step_time"_metric, 0.9).at(0), 1, 1e-12);
+  EXPECT_NEAR(samples("step_time"_metric, 1.5).at(0), 1.5, 1e-12);
+  EXPECT_NEAR(samples("exchange_time"_metric, 1.5).at(0), 0.3 + 0.5, 1e-12);
+  codec_.period = 4;  // 1 s, and three steps that only compute for 0.4 s
+  EXPECT_NEAR(samples("step_time"_metric, 3).at(0), 3.0 / 4, 1e-12);
+  EXPECT_NEAR(samples("exchange_time"_metric, 3).at(0), (0.3 + 0.8) / 4, 1e-12);
 }
 
 TEST_F(SimulatedTest, NobodyClaimsAnError) {
