@@ -12,6 +12,7 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+import left_behind  # pylint: disable=wrong-import-position
 import many_runs  # pylint: disable=wrong-import-position
 import summary  # pylint: disable=wrong-import-position
 
@@ -147,6 +148,21 @@ class LeftBehind(unittest.TestCase):
         # Other tests may run at the same time: their additions are in shared folders.
         lines = [line for line in told.splitlines() if str(self.own) in line or "process" in line]
         return code, lines
+
+    def test_only_our_interfaces_are_found(self):
+        # Every name in the sources, with numbers in it.
+        names = {"thin0", "nic0-peer", "a0"}
+        for file in ("network.cc", "link/shaping.cc"):
+            text = (HERE.parents[1] / "netem" / file).read_text(encoding="utf-8")
+            names.update(name.replace("{}", "12")
+                         for name in re.findall(r'format\("([a-z]+\{\}(?:\.\{\})?)"', text))
+        self.assertLessEqual({"up12", "data12", "trunk12", "control12", "ctl12.12"}, names)
+        before = {"own": [], "shared": dict.fromkeys(left_behind.SHARED_FOLDERS, []),
+                  "namespaces": [], "mounts": [], "interfaces": ["lo", "trunk0"]}
+        others = ["eth1", "veth3a1b2c", "docker0", "br-0a1b2c", "wg0", "ifb0", "tap12", "updraft0"]
+        now = {**before, "interfaces": ["lo", "trunk0", *others, *names]}
+        found = left_behind.added(before, now, str(self.folder / "build"), self.MARK)
+        self.assertEqual(set(found), {f"interface {name}" for name in names})
 
     def test_a_file_is_found(self):
         self.assertEqual(self.after()[1], [])

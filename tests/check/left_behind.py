@@ -10,7 +10,7 @@ left_behind.py after FILE BUILD MARK    prints every addition since then, one a 
 Checked are the folder for temporary files, /tmp, /var/tmp, /dev/shm, processes, named network
 namespaces, network interfaces and mounts. Other programs use /tmp at the same time. Outside the
 tests' own folder for temporary files, only names of thinpipe, its tests and Open MPI therefore
-count. Standard library only.
+count. Of interfaces, only names that thinpipe and its tests give count. Standard library only.
 """
 import json
 import os
@@ -21,6 +21,9 @@ import tempfile
 
 SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
 OUR_NAMES = re.compile("thinpipe|ompi|openmpi|pmix|prte|vader|guest|gtest|torch")
+# Interfaces of emulated networks (netem/network.cc, shaping.cc), of the probe of the kernel
+# (netem/probe.cc) and of tests.
+OUR_INTERFACES = re.compile(r"(thin|data|trunk|control|ctl|up|down|nic)\d+(\.\d+|-peer)?|[abi][01]")
 
 
 def entries(folder):
@@ -76,9 +79,11 @@ def added(before, now, build, mark):
         for name in set(now["shared"][folder]) - set(before["shared"][folder]):
             if OUR_NAMES.search(name) and os.path.join(folder, name) != own:
                 yield f"file {folder}/{name}"
-    for kind in ("namespaces", "interfaces"):
-        for name in set(now[kind]) - set(before[kind]):
-            yield f"{kind[:-1]} {name}"
+    for name in set(now["namespaces"]) - set(before["namespaces"]):
+        yield f"namespace {name}"
+    for name in set(now["interfaces"]) - set(before["interfaces"]):
+        if OUR_INTERFACES.fullmatch(name):
+            yield f"interface {name}"
     for point in set(now["mounts"]) - set(before["mounts"]):
         if OUR_NAMES.search(point):
             yield f"mount {point}"
