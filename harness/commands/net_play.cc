@@ -42,13 +42,8 @@ struct Played {
   bool disturbed = false;        // whether the network itself loses or reorders frames
 };
 
-// Returns whether the goodput is compared with the schedule. Under frame loss or changing delays
-// there is no comparison, because TCP goodput does not measure the link. There is none either if
-// the bottleneck moves between links: while one link is the bottleneck, its queue fills, and
-// this data passes later. More data then gets through than the integral of the lowest rate.
 bool judged(const Played& played, const TrialResult& result) {
-  return !played.disturbed && !played.schedule.changes(Quantity::kDelay) &&
-         !played.schedule.changes(Quantity::kLoss) && !result.links_take_turns;
+  return judges_goodput(played.disturbed, played.schedule, result);
 }
 
 bool holds(const Played& played, const TrialResult& result) {

@@ -207,18 +207,20 @@ struct ScheduledDirection {
   TrialResult result;
   std::vector<std::string> reasons;  // of a failure
   std::string disturbed;             // reason of an invalid measurement
+  bool judged = false;               // the goodput
 };
 
 ScheduledDirection try_direction(Network& network, const LinkSpec& link,
                                  const ScheduleSpec& schedule, const TrialOptions& options,
-                                 bool judged, double tolerance, Progress& progress) {
+                                 double tolerance, Progress& progress) {
   ScheduledDirection one;
   one.result = try_schedule(network, link, schedule, options, [&](const TrialWindow& window) {
     progress.advance(window.end - window.begin);
   });
   one.disturbed = one.result.machine.reason();
+  one.judged = judges_goodput(link.disturbs(), schedule, one.result);
   if (!one.disturbed.empty()) return one;
-  if (judged && std::fabs(one.result.deviation()) > tolerance)
+  if (one.judged && std::fabs(one.result.deviation()) > tolerance)
     one.reasons.push_back(fmt::format("goodput {:+.1f} % off the integral ({:.3g} % allowed)",
                                       100 * one.result.deviation(), 100 * tolerance));
   if (one.result.player.late_p95 > kLateChangeSeconds)
@@ -272,16 +274,14 @@ int verify_schedules(const std::vector<LinkSpec>& links, const std::vector<Sched
     Progress progress(2 * options.seconds * static_cast<double>(links.size() * schedules.size()));
     for (const LinkSpec& link : links)
       for (const ScheduleSpec& schedule : schedules) {
-        // TCP goodput under frame loss or changing delays does not measure the link.
-        const bool judged = !link.disturbs() && !schedule.changes(Quantity::kDelay) &&
-                            !schedule.changes(Quantity::kLoss);
         const auto measure = [&](const Flow& flow) {
           options.from = flow.from;
           options.to = flow.to;
           progress.describe(link.to_string());
-          return try_direction(network, link, schedule, options, judged, tolerance, progress);
+          return try_direction(network, link, schedule, options, tolerance, progress);
         };
         const ScheduledDirection forward = measure(kForward), reverse = measure(kReverse);
+        const bool judged = forward.judged && reverse.judged;
         const bool holds = forward.reasons.empty() && reverse.reasons.empty();
         const bool valid = forward.disturbed.empty() && reverse.disturbed.empty();
         holding += holds && valid ? 1 : 0;

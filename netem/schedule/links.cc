@@ -17,11 +17,6 @@ namespace {
 
 constexpr std::chrono::nanoseconds kAnyDelay{1'000'000};
 
-LinkState state_of(const Direction& direction) {
-  return {direction.rate, in_seconds(direction.impairment.delay),
-          direction.impairment.loss.percent / 100};
-}
-
 bool impairment_changes(const ScheduleSpec& spec) {
   return spec.changes(Quantity::kDelay) || spec.changes(Quantity::kLoss);
 }
@@ -67,6 +62,11 @@ std::vector<int> links_of(const DirectedName& name, const Topology& topology) {
 }
 
 }  // namespace
+
+LinkState state_of(const Direction& direction) {
+  return {direction.rate, in_seconds(direction.impairment.delay),
+          direction.impairment.mean_loss() / 100};
+}
 
 std::vector<LinkSpec> links_as_played(const std::vector<ScheduledLink>& links) {
   std::vector<LinkSpec> played;

@@ -18,6 +18,9 @@ struct ScheduledLink {
   bool changes_impairment = false;
 };
 
+/// Returns a direction's own state, without a schedule.
+LinkState state_of(const Direction& direction);
+
 /// Returns the links that the schedule changes. A part without a link's name applies to every link
 /// with a rate. A part with a link's name replaces, on that link, the parts of the same quantity
 /// (rate, delay or loss). If two parts name a link, the later one counts. A name may end in `.up`

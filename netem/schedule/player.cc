@@ -191,12 +191,8 @@ bool SchedulePlayer::change_netem(Channel& channel, double from, double until) {
   if (impairment.jitter.count() > 0) settings.table = table_of(impairment);
   settings.seed = netem.seed;
   // The limit is for the longest delay at the highest rate, whatever is in force now.
-  LinkSpec link = channel.link.own;
-  Direction& most = channel.up ? link.up : link.down;
-  most.rate = channel.schedule().most_rate();
-  most.impairment.delay = to_nanoseconds(channel.schedule().most_delay());
-  const LinkSpec filled = link.with_defaults();
-  settings.limit = netem_limit(channel.up ? filled.up : filled.down, link.frame_bytes());
+  const LinkSpec most = highest(channel.link, planned_.is_trunk(channel.link.link)).with_defaults();
+  settings.limit = netem_limit(channel.up ? most.up : most.down, most.frame_bytes());
   netem.request = netem_request(settings);
   netem.netlink->set_qdisc(netem.interface, netem.at, netem.request);
   return true;
@@ -208,14 +204,16 @@ const ScheduledLink* SchedulePlayer::find(int link) const {
   return nullptr;
 }
 
+LinkState SchedulePlayer::mean(int link, bool up, double from, double to) const {
+  if (const ScheduledLink* one = find(link)) return (up ? one->up : one->down).mean(from, to);
+  const LinkSpec own =
+      planned_.is_trunk(link) ? as_trunk(planned_.link(link)) : planned_.link(link);
+  return state_of(up ? own.up : own.down);
+}
+
 LinkMean SchedulePlayer::mean(int link, double from, double to) const {
-  if (const ScheduledLink* one = find(link)) {
-    const LinkState up = one->up.mean(from, to), down = one->down.mean(from, to);
-    return {up.rate, down.rate, down.delay, down.loss};
-  }
-  const LinkSpec& own = planned_.link(link);
-  const Impairment& impairment = own.down.impairment;
-  return {own.up.rate, own.down.rate, in_seconds(impairment.delay), impairment.mean_loss() / 100};
+  const LinkState up = mean(link, true, from, to), down = mean(link, false, from, to);
+  return {up.rate, down.rate, down.delay, down.loss};
 }
 
 double SchedulePlayer::bits(int link, bool up, double from, double to) const {

@@ -109,7 +109,9 @@ class SchedulePlayer {
   /// Returns the drift of the links from their last settings, each with the link's name, in words.
   /// Call it after stop().
   std::vector<std::string> drift() const;
-  /// Returns the means of any link of the topology, also one that does not change.
+  /// Returns the means of any link of the topology, also one that does not change: of one
+  /// direction, or of both.
+  LinkState mean(int link, bool up, double from, double to) const;
   LinkMean mean(int link, double from, double to) const;
   /// Returns the bits that can cross a link in one direction in [from, to]; infinite without a
   /// rate.

@@ -16,7 +16,6 @@
 
 #include <fmt/format.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "netem/sandbox.h"
 #include "netem/topology/flows.h"
@@ -84,15 +83,11 @@ class PathDelivery {
     LinkMean all;
     double delivered = 1;
     for (const Hop& hop : path_) {
-      const LinkMean one = player_.mean(hop.link, from, to);
-      if (hop == path_.front()) all.up_rate = hop.up ? one.up_rate : one.down_rate;
-      if (hop == path_.back()) all.down_rate = hop.up ? one.up_rate : one.down_rate;
-      // A schedule changes the impairments of hosts' downlinks and of trunks only. The impairment
-      // of a host's uplink comes from its link settings and does not change.
-      const bool fixed = hop.up && !player_.planned().is_trunk(hop.link);
-      const Impairment& of_uplink = player_.planned().link(hop.link).up.impairment;
-      all.delay += fixed ? in_seconds(of_uplink.delay) : one.delay;
-      delivered *= 1 - (fixed ? of_uplink.mean_loss() / 100 : one.loss);
+      const LinkState one = player_.mean(hop.link, hop.up, from, to);
+      if (hop == path_.front()) all.up_rate = one.rate;
+      if (hop == path_.back()) all.down_rate = one.rate;
+      all.delay += one.delay;
+      delivered *= 1 - one.loss;
     }
     all.loss = 1 - delivered;
     return all;
@@ -227,6 +222,11 @@ class Trial {
 };
 
 }  // namespace
+
+bool judges_goodput(bool disturbed, const ScheduleSpec& schedule, const TrialResult& result) {
+  return !disturbed && !schedule.changes(Quantity::kDelay) && !schedule.changes(Quantity::kLoss) &&
+         !result.links_take_turns;
+}
 
 TrialResult try_schedule(Network& network, const LinkSpec& link, const ScheduleSpec& schedule,
                          const TrialOptions& options,

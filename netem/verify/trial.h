@@ -30,6 +30,13 @@ struct TrialResult {
   double deviation() const { return goodput / expected - 1; }
 };
 
+/// Returns whether the goodput may be compared with the schedule. Under frame loss or changing
+/// delays TCP's goodput does not measure the links. Nor does it if the bottleneck moves between
+/// links: while one link is the bottleneck, its queue fills, and this data passes later. More data
+/// then gets through than the integral of the lowest rate.
+/// @param disturbed  links lose, reorder or unevenly delay frames also without the schedule
+bool judges_goodput(bool disturbed, const ScheduleSpec& schedule, const TrialResult& result);
+
 struct TrialOptions {
   double seconds = 10;
   double window = 1;     ///< s; the last window may be shorter

@@ -9,6 +9,7 @@
 
 #include "netem/verify/expected.h"
 #include "netem/verify/loss.h"
+#include "netem/verify/trial.h"
 
 namespace thinpipe {
 namespace {
@@ -248,6 +249,17 @@ TEST(ClopperPearson, ShrinksWithTrialsAndHoldsTheShare) {
   EXPECT_TRUE(many.holds(0.01));
   EXPECT_FALSE(many.holds(0.02));
   EXPECT_FALSE(many.holds(0.005));
+}
+
+TEST(JudgesGoodput, WhereOneLinkIsAlwaysTheBottleneckAndOnlyItsRateChanges) {
+  const ScheduleSpec rates = parse_schedule("steps:0s=50%");
+  TrialResult result;
+  EXPECT_TRUE(judges_goodput(false, rates, result));
+  EXPECT_FALSE(judges_goodput(true, rates, result));
+  EXPECT_FALSE(judges_goodput(false, parse_schedule("host0:steps:of=delay,0s=5ms"), result));
+  EXPECT_FALSE(judges_goodput(false, parse_schedule("steps:of=loss,0s=1%"), result));
+  result.links_take_turns = true;
+  EXPECT_FALSE(judges_goodput(false, rates, result));
 }
 
 }  // namespace
