@@ -150,9 +150,13 @@ void check_time_scales(const SweepOptions& options) {
       throw InputError(
           "--time-scale auto: the capacity of real machines is not measured before a run; with "
           "--hosts expected a number");
+    if (factor == kAutoTimeScale) continue;
     for (const int hosts : host_counts(options))  // refuses before the sandbox is made
-      for (const LinkSpec& link : options.links)
-        if (factor != kAutoTimeScale) slowed(options.topology.plan(hosts, link), factor);
+      for (const LinkSpec& link : options.links) {
+        const Topology plan = slowed(options.topology.plan(hosts, link), factor);
+        for (const ScheduleSpec& schedule : options.schedules)
+          scheduled_links(plan, schedule.slowed(factor));
+      }
   }
 }
 

@@ -211,6 +211,13 @@ class Session {
       refusal = "--time-scale auto: " + choice.why +
                 "; but the schedule loses frames, and TCP's timers do not slow down with the links";
     if (!refusal.empty()) return;
+    try {
+      scheduled_links(slowed(network.plan(point.link), choice.factor),
+                      point.schedule.slowed(choice.factor));
+    } catch (const InputError& error) {  // the schedule has a rate that is too low
+      refusal = fmt::format("--time-scale auto: {}; but {}", choice.why, error.what());
+      return;
+    }
     point.time_scale = choice.factor;
     if (is_new)
       progress_.note(fmt::format("time scale {} for {} ranks on {}: {}", choice.factor,

@@ -44,7 +44,10 @@ class TableCurve : public ScheduleCurve {
   }
 
   double least() const override {
-    return std::min_element(points_.begin(), points_.end(), by)->value;
+    double least = most();
+    for (const CurvePoint& point : points_)
+      if (point.value > 0) least = std::min(least, point.value);
+    return least;
   }
   double most() const override {
     return std::max_element(points_.begin(), points_.end(), by)->value;
@@ -134,7 +137,7 @@ class OutageCurve : public ScheduleCurve {
   }
 
   bool steady_after(double t) const override { return is_out(t) || inner_->steady_after(t); }
-  double least() const override { return std::min(0.0, inner_->least()); }
+  double least() const override { return inner_->least(); }
   double most() const override { return std::max(0.0, inner_->most()); }
 
  private:

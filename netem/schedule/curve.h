@@ -23,9 +23,10 @@ class ScheduleCurve {
   virtual double next_corner(double t) const = 0;
   /// Returns true if the value is constant from `t` to the next corner.
   virtual bool steady_after(double t) const = 0;
-  /// Bounds of the values.
+  /// Returns the smallest value above 0 that lasts for a while or is a turning point; 0 if there is
+  /// none. The values themselves may be smaller on their way to 0.
   virtual double least() const = 0;
-  virtual double most() const = 0;
+  virtual double most() const = 0;  ///< upper bound of the values
 };
 using CurvePtr = std::shared_ptr<const ScheduleCurve>;
 

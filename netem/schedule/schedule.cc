@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "netem/link/link_keys.h"
 #include "netem/link/link_spec.h"
 
 namespace thinpipe {
@@ -51,6 +52,8 @@ const std::vector<std::string> kKinds = {"steps",  "ramp",     "sine", "walk",
                                          "outage", "mahimahi", "csv"};
 constexpr double kDefaultBin = 0.05;  // s
 constexpr double kMinBin = 1e-3;
+// Relative. Dilated links have whole bytes/s, of which there may be as few as 125.
+constexpr double kRounding = 5e-3;
 
 bool is_kind(const std::string& word) {
   return std::find(kKinds.begin(), kKinds.end(), word) != kKinds.end();
@@ -332,15 +335,26 @@ Schedule ScheduleSpec::on(const LinkState& set) const {
     if (part.quantity == Quantity::kLoss) loss = part.curve(own.loss);
   }
   if (rate->most() <= 0)
-    throw InputError(fmt::format("schedule {}: the link never has a rate", in_quotes(text_)));
-  if (rate->most() > kHighestLinkRate)
+    throw InputError(fmt::format(
+        "schedule {}: {}", in_quotes(text_),
+        own.rate > 0 ? "the link never has a rate"
+                     : "a direction of the link has no rate of its own, and a scheduled link needs "
+                       "one in both; give the link up.rate= and down.rate=, or schedule a rate "
+                       "such as 10mbit instead of a percentage"));
+  if (rate->most() > kHighestLinkRate * (1 + kRounding))
     throw InputError(
         fmt::format("schedule {}: {:.3g} bit/s is above 100gbit", in_quotes(text_), rate->most()));
-  if (rate->least() > 0 && rate->least() < kLowestLinkRate)
+  const double least = rate->least() * (1 + kRounding);
+  if (least > 0 && least < kLowestLinkRate)
     throw InputError(fmt::format("schedule {}: {:.3g} bit/s is neither 0 nor at least 1kbit",
                                  in_quotes(text_), rate->least()));
+  if (const double lowest = kLowestLinkRate * slow_; least > 0 && least < lowest)
+    throw InputError(fmt::format(
+        "schedule {}: {:.3g} bit/s becomes {:.3g} bit/s at time scale {}, at which the smallest "
+        "rate above 0 is {}; schedule that rate or 0, or use a smaller time scale",
+        in_quotes(text_), rate->least(), rate->least() / slow_, slow_, link_rate_text(lowest)));
   if (outage_) rate = outage_curve(std::move(rate), *outage_);
-  if (rate->most() > kHighestLinkRate * slow_)
+  if (rate->most() > kHighestLinkRate * slow_ * (1 + kRounding))
     throw InputError(fmt::format("schedule {}: {:.3g} bit/s at time scale {} is above 100gbit",
                                  in_quotes(text_), rate->most(), slow_));
   const Schedule schedule(std::move(rate), std::move(delay), std::move(loss));

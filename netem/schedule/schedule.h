@@ -80,8 +80,8 @@ class ScheduleSpec {
 
   /// Returns the schedule of a link by the general parts (those without a link's name). `own` has
   /// the link's own values, which are used for quantities without a part and for relative levels.
-  /// @throws InputError when a rate is above 0 and under 1 kbit/s, or above 100 Gbit/s, or when the
-  /// link never has a rate.
+  /// @throws InputError when a rate, dilated or not, is above 0 and under 1 kbit/s, or above 100
+  /// Gbit/s, or when the link never has a rate.
   Schedule on(const LinkState& own) const;
 
  private:

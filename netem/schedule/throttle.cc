@@ -106,7 +106,8 @@ QdiscRequest class_request(double rate, const ScheduleQdiscSettings& settings) {
                             .overhead = settings.overhead});
 }
 
-constexpr double kMinRate = 1e3;  // bit/s; lower rates count as 0
+// bit/s; lower means count as 0. Schedules have no rate below 1 kbit/s, apart from rounding.
+constexpr double kMinRate = 0.99e3;
 // Bounds of the set rate relative to the scheduled rate, while the set rate makes up for a
 // difference between traffic and schedule. The lower bound is close to 1, since a packet sent at a
 // low rate blocks the link for long.

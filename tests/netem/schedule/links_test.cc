@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "netem/schedule/curve.h"
+#include "netem/topology/time_scale.h"
 #include "tests/base/support.h"
 #include "tests/netem/helpers.h"
 
@@ -81,6 +82,12 @@ TEST(ScheduledLinks, DelayIsOnTheWayDownOfAHostAndBothWaysOfATrunk) {
   EXPECT_FALSE(links("star", 1, "rate=10mbit", "steps:0s=50%").at(0).changes_impairment);
 }
 
+// A fraction of 1/11 of the frames is in the bad state, in which all are lost.
+TEST(ScheduledLinks, KeepTheMeanOfALossInBursts) {
+  const auto found = links("star", 1, "rate=10mbit,loss=ge:1%/10%", "steps:0s=50%");
+  EXPECT_NEAR(found.at(0).down.at(0).loss, 1.0 / 11, 1e-12);
+}
+
 TEST(ScheduledLinks, TheirTextIsCanonical) {
   const ScheduleSpec spec = parse_schedule(
       "host3: sine:low=20%,high=100%,period=10s;steps:0s=100%;rack0:outage:first=1s,lasts=1s");
@@ -138,6 +145,15 @@ TEST(ScheduledLinks, PlayUnderTimeDilation) {
   EXPECT_NEAR(found[0].up.at(20.1).rate, 0.5e6, 1e-3);
 }
 
+// A third of 100 Gbit/s is no whole number of bytes/s, nor is 1 kbit/s over 0.6.
+TEST(ScheduledLinks, TakeTheFastestAndTheSlowestLinkUnderTimeDilation) {
+  for (const auto& [link, factor] :
+       {std::pair{"rate=100gbit", 3.0}, std::pair{"rate=1kbit", 0.6}}) {
+    const Topology plan = slowed(planned("star", 1, link), factor);
+    EXPECT_EQ(scheduled_links(plan, parse_schedule("steps:0s=100%").slowed(factor)).size(), 1U);
+  }
+}
+
 std::string refusal(const char* topology, int hosts, const char* link, const char* schedule) {
   return input_error([&] { links(topology, hosts, link, schedule); });
 }
@@ -157,7 +173,15 @@ TEST(ScheduledLinks, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal("star", 2, "delay=10ms", "steps:0s=50%"),
             "schedule 'steps:0s=50%': no link has a rate to schedule");
   EXPECT_EQ(refusal("wan:sites=2", 2, "rate=10mbit", "host0:steps:0s=50%"),
-            "host0 (unthrottled): schedule 'host0:steps:0s=50%': the link never has a rate");
+            "host0 (unthrottled): schedule 'host0:steps:0s=50%': a direction of the link has no "
+            "rate of its own, and a scheduled link needs one in both; give the link up.rate= and "
+            "down.rate=, or schedule a rate such as 10mbit instead of a percentage");
+  // Nor is a link with a rate in one direction.
+  for (const char* schedule : {"steps:0s=50%", "up:steps:0s=50%", "outage:every=2s,lasts=1s"})
+    EXPECT_THAT(refusal("star", 1, "up.rate=10mbit", schedule),
+                HasSubstr("a direction of the link has no rate of its own"));
+  EXPECT_EQ(refusal("star", 1, "up.rate=10mbit,down.rate=1gbit", "up:steps:0s=50%"), "");
+  EXPECT_EQ(refusal("star", 1, "up.rate=10mbit", "steps:0s=5mbit"), "");
   // But a rate of its own it can be given.
   EXPECT_EQ(refusal("wan:sites=2", 2, "rate=10mbit", "host0:steps:0s=5mbit"), "");
   EXPECT_EQ(refusal("star", 1, "rate=10mbit,loss=ge:1%/10%", "host0:steps:of=loss,0s=5%"),

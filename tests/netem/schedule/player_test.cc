@@ -407,6 +407,14 @@ TEST(RateKeeper, AnIdleLinkOwesNothing) {
   EXPECT_NEAR(rate, 1e6, 0.3e6);
 }
 
+// The mean over an interval is the rate except for rounding, which may be downwards.
+TEST(RateKeeper, TheLowestRateIsNoOutage) {
+  const Schedule schedule = schedule_of("steps:0s=1kbit");
+  RateKeeper keeper(schedule, kPiece);
+  for (int i = 0; i < 1000; ++i)
+    EXPECT_NEAR(keeper.plan(i * 0.07, i * 0.07 + 0.07, {0, 0}), 1e3, 1) << i;
+}
+
 TEST(RateKeeper, NothingCrossesWhileTheRateIsNone) {
   const Schedule schedule = schedule_of("outage:every=200ms,lasts=100ms,first=0s");
   RateKeeper keeper(schedule, kPiece);

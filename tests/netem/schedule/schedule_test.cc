@@ -151,6 +151,7 @@ TEST(Schedule, ComplaintsNameThePartAndItsKey) {
   expect_complaint("walk:low=1%,high=2%,seed=-1", "seed=-1");
   expect_complaint("steps:0s=0", "never has a rate");
   expect_complaint("steps:0s=0.0005%", "neither 0 nor at least 1kbit");
+  expect_complaint("steps:0s=0,1s=0.0005%", "neither 0 nor at least 1kbit");
   EXPECT_THROW(parse_schedule("outage:every=2s,lasts=1s").on({}), InputError);
 }
 
@@ -272,8 +273,7 @@ TEST(SlowedSchedule, IsTheSameUnderTimeDilation) {
 
 // 17 steps of 0.1 s end at 1.7000000000000002 s, of which ten times is 17 s.
 TEST(SlowedSchedule, EveryChangeIsLaterThanTheLast) {
-  const Schedule slow =
-      parse_schedule("walk:low=10%,high=100%").slowed(10).on({1e8, 0.01, 0.001});
+  const Schedule slow = parse_schedule("walk:low=10%,high=100%").slowed(10).on({1e8, 0.01, 0.001});
   double t = 0;
   for (int i = 0; i < 1000; ++i) {
     const double next = slow.next_change(t, 1);
@@ -290,6 +290,21 @@ TEST(SlowedScheduleSpec, TakesTheSlowLinkAndGivesWhatPlaysOnIt) {
   EXPECT_NEAR(slow.at(20).rate, 5e6, 1e-3);
   EXPECT_NEAR(slow.at(0).delay, 0.1, 1e-12);
   EXPECT_EQ(spec.to_string(), parse_schedule("steps:0s=100%,2s=50mbit").to_string());
+}
+
+// 20 kbit/s become 2 kbit/s, and 5 kbit/s would be 500 bit/s, below the rate of any link.
+TEST(SlowedScheduleSpec, RefusesRatesThatNoLinkHas) {
+  const auto refusal = [](const std::string& text, double factor) {
+    return input_error([&] { parse_schedule(text).slowed(factor).on({1e7, 0, 0}); });
+  };
+  EXPECT_EQ(refusal("steps:0s=100%,2s=0,4s=20kbit", 10), "");
+  EXPECT_EQ(refusal("steps:0s=100%,2s=0,4s=5kbit", 10),
+            "schedule 'steps:0s=100%,2s=0,4s=5kbit': 5e+03 bit/s becomes 500 bit/s at time scale "
+            "10, at which the smallest rate above 0 is 10kbit; schedule that rate or 0, or use a "
+            "smaller time scale");
+  EXPECT_EQ(refusal("steps:0s=100%,2s=5kbit;outage:every=9s,lasts=1s", 5), "");
+  EXPECT_NE(refusal("steps:0s=100%,2s=5kbit;outage:every=9s,lasts=1s", 10), "");
+  EXPECT_EQ(refusal("ramp:0s=0,2s=100%", 10), "") << "passes small rates on its way";
 }
 
 }  // namespace
