@@ -147,13 +147,11 @@ LinkFigures network_figures(const Topology& topology, const std::vector<Flow>& f
     figures.alpha += figures_of(topology, paths.back()).delay / static_cast<double>(flows.size());
   }
   figures.alpha += machine.message_time;
-  const std::vector<double> rates = fair_rates(topology, paths);
+  const std::vector<double> goodputs = fair_goodputs(topology, paths);
   for (std::size_t i = 0; i < flows.size(); ++i) {
-    if (rates[i] <= 0) continue;
-    const PathFigures path = figures_of(topology, paths[i]);
-    const LinkSpec narrowest = topology.link(path.narrowest).with_defaults();
-    const double payload = path.goodput / path.rate;
-    figures.beta = std::max(figures.beta, beta_of(rates[i] * payload, narrowest, machine));
+    if (goodputs[i] <= 0) continue;
+    const LinkSpec& narrowest = topology.link(figures_of(topology, paths[i]).narrowest);
+    figures.beta = std::max(figures.beta, beta_of(goodputs[i], narrowest, machine));
     for (const Hop& hop : paths[i]) {
       const LinkSpec link = topology.link(hop.link).with_defaults();
       credit = std::min(credit, saved(hop.up ? link.up : link.down, link));

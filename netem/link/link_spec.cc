@@ -75,7 +75,9 @@ double LinkSpec::rate() const {
   return std::min(up.rate, down.rate);
 }
 
-double LinkSpec::delay() const { return in_seconds(up.impairment.delay + down.impairment.delay); }
+double LinkSpec::delay() const {
+  return in_seconds(up.impairment.delay + down.impairment.delay) / (trunk ? 2 : 1);
+}
 
 double LinkSpec::tcp_ceiling(double acks_per_second) const {
   const auto ceiling_of = [&](const Direction& direction) {
@@ -118,7 +120,7 @@ constexpr LinkPreset kPresets[] = {
      "Song, 1994)"},
     {"lte", "rate=12mbit,up.delay=35ms,down.delay=35ms", "a mobile phone's link, 70 ms round trip",
      "WebPageTest's connection profile LTE (12/12 Mbit/s, 70 ms)"},
-    {"adsl", "up.rate=384kbit,down.rate=1500kbit,up.delay=25ms,down.delay=25ms",
+    {"adsl", "rate=1500kbit,up.rate=384kbit,delay=25ms,up.delay=25ms",
      "a telephone line, 50 ms round trip",
      "WebPageTest's connection profile DSL (1.5 Mbit/s down, 384 kbit/s up, 50 ms)"},
     {"wifi", "up.rate=33mbit,down.rate=40mbit,up.delay=1ms,down.delay=1ms",

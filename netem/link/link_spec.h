@@ -85,6 +85,8 @@ struct LinkSpec {
   std::uint32_t mtu = 1500;
   Place place = Place::kSender;       ///< of the uplink's shaper; the downlink's is at the switch
   std::optional<std::uint64_t> seed;  ///< of netem's random numbers; absent: the kernel draws one
+  /// True for a link between switches, as as_trunk() returns it: a path crosses it once.
+  bool trunk = false;
 
   /// Returns the canonical text of what the user gave, such as `rate=100mbit`, or `unthrottled` for
   /// a default LinkSpec. parse_link_spec() reads the text back.
@@ -97,7 +99,7 @@ struct LinkSpec {
   /// carries this rate.
   double rate() const;
   /// Returns the one-way delay between two hosts with this link, in s: the uplink's plus the
-  /// downlink's.
+  /// downlink's. A trunk adds to a path the delay of one direction; returns the mean of both.
   double delay() const;
   double round_trip() const { return 2 * delay(); }  ///< RTT between two hosts with this link, s
   /// Returns the highest TCP goodput between two hosts with this link, in bit/s of payload, while

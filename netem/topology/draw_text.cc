@@ -21,21 +21,22 @@ namespace thinpipe {
 namespace {
 
 constexpr std::size_t kTextColumns = 80;
-constexpr int kMaxSingleHosts = 8;     // per switch; more are drawn as runs
-constexpr int kMaxForAllPairs = 64;    // hosts; 4032 flows
-constexpr std::size_t kMaxWidth = 44;  // of the tree before the links' column
+constexpr int kMaxSingleHosts = 8;             // per switch; more are drawn as runs
+constexpr int kMaxForAllPairs = 64;            // hosts; 4032 flows
+constexpr std::size_t kMaxWidth = 44;          // of the tree before the links' column
+constexpr std::size_t kBottleneckColumn = 39;  // of the table of pairs
 
 std::string padded(const std::string& text, std::size_t columns) {
   return text + std::string(columns - std::min(columns, text_columns(text)), ' ');
 }
 
-// Breaks the text into lines of at most 80 columns, after blanks and commas. Indents all lines but
-// the first by `indent` columns.
-std::string wrapped(const std::string& text, std::size_t indent) {
+// Breaks the text into lines of at most 80 columns, after the characters `ends`. Indents all lines
+// but the first by `indent` columns.
+std::string wrapped(const std::string& text, std::size_t indent, const char* ends = " ,") {
   std::string result, line;
   std::size_t start = 0;
   while (start < text.size()) {
-    std::size_t end = text.find_first_of(" ,", start);
+    std::size_t end = text.find_first_of(ends, start);
     end = end == std::string::npos ? text.size() : end + 1;
     const std::string word = text.substr(start, end - start);
     if (text_columns(line) + text_columns(word) > kTextColumns && text_columns(line) > indent) {
@@ -176,20 +177,20 @@ std::string pairs_table(const Topology& topology, const Routes& routes) {
   text += "   pairs   TCP ceiling    round trip   bottleneck\n";
   for (const auto& [key, paths] : classes) {
     const auto& [round_trip, rank, trunk, link_class] = key;
-    text += fmt::format("  {:>6}   {:<12}   {:<10}   {}\n", paths.pairs,
-                        rate_in_words(paths.narrowest < 0 ? 0 : -rank),
-                        round_trip > 0 ? format_time(round_trip) : "-",
-                        narrowest_in_words(topology, paths));
+    text += wrapped(fmt::format("  {:>6}   {:<12}   {:<10}   {}", paths.pairs,
+                                rate_in_words(paths.narrowest < 0 ? 0 : -rank),
+                                round_trip > 0 ? format_time(round_trip) : "-",
+                                narrowest_in_words(topology, paths)),
+                    kBottleneckColumn, " -");  // a link's name has a - between its switches
   }
   return text;
 }
 
 double least_of(const Topology& topology, const std::vector<std::vector<Hop>>& flows) {
-  const std::vector<double> rates = fair_rates(topology, flows);
   double least = 0;
-  for (std::size_t i = 0; i < rates.size(); ++i)
-    if (rates[i] > 0 && (least == 0 || rates[i] < least)) least = rates[i];
-  return tcp_ceiling(least);
+  for (const double goodput : fair_goodputs(topology, flows))
+    if (goodput > 0 && (least == 0 || goodput < least)) least = goodput;
+  return least;
 }
 
 std::string together(const Topology& topology, const Routes& routes) {

@@ -93,6 +93,7 @@ double rate_of(const LinkSpec& link, bool up) { return up ? link.up.rate : link.
 
 LinkSpec as_trunk(const LinkSpec& link) {
   LinkSpec both = link;
+  both.trunk = true;
   if (both.up.impairment.none()) both.up.impairment = both.down.impairment;
   return both;
 }
@@ -173,6 +174,17 @@ std::vector<double> fair_rates(const Topology& topology,
   }
 }
 
+std::vector<double> fair_goodputs(const Topology& topology,
+                                  const std::vector<std::vector<Hop>>& flows) {
+  std::vector<double> goodputs = fair_rates(topology, flows);
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    if (goodputs[i] <= 0) continue;
+    const PathFigures path = figures_of(topology, flows[i]);
+    goodputs[i] *= path.goodput / path.rate;
+  }
+  return goodputs;
+}
+
 double exchange_goodput(const Topology& topology) {
   constexpr int kMaxOfAllPairs = 64;  // 4032 flows
   const Routes routes(topology);
@@ -187,8 +199,8 @@ double exchange_goodput(const Topology& topology) {
         slowest = std::min(slowest, figures.goodput);
     }
   if (hosts <= kMaxOfAllPairs)
-    for (const double rate : fair_rates(topology, paths))
-      if (rate > 0) slowest = std::min(slowest, tcp_ceiling(rate) * (hosts - 1));
+    for (const double goodput : fair_goodputs(topology, paths))
+      if (goodput > 0) slowest = std::min(slowest, goodput * (hosts - 1));
   return std::isfinite(slowest) ? slowest : 0;
 }
 

@@ -79,6 +79,9 @@ double round_trip_of(const Topology& topology, const Routes& routes, const Flow&
 /// 0 for a flow that crosses no throttled link.
 std::vector<double> fair_rates(const Topology& topology,
                                const std::vector<std::vector<Hop>>& flows);
+/// Returns fair_rates() as TCP goodput, in bit/s of payload.
+std::vector<double> fair_goodputs(const Topology& topology,
+                                  const std::vector<std::vector<Hop>>& flows);
 
 /// Returns the highest goodput, in bit/s of payload, at which every host can send to all others at
 /// the same time; 0 if no link is throttled. With more than 64 hosts, returns the slowest path's

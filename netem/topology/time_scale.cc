@@ -69,13 +69,14 @@ std::vector<std::string> time_scale_warnings(const Topology& topology, double fa
     if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end())
       warnings.push_back(warning);
   };
-  for (int i = 0; factor != 1 && i < topology.links(); ++i) {
-    if (!topology.link(i).throttled())
+  if (factor == 1) return warnings;
+  for (const LinkSpec& link : links_as_set(topology)) {
+    if (!link.throttled())
       add(
           fmt::format("links without a rate are as fast as this machine, which time dilation does "
                       "not slow down, so they count as {} times as fast",
                       factor));
-    for (const std::string& warning : time_scale_warnings(topology.link(i), factor)) add(warning);
+    for (const std::string& warning : time_scale_warnings(link, factor)) add(warning);
   }
   return warnings;
 }

@@ -13,6 +13,7 @@
 #include "netem/topology/drawing.h"
 #include "netem/topology/flows.h"
 #include "netem/topology/link_change.h"
+#include "netem/topology/time_scale.h"
 #include "tests/netem/helpers.h"
 
 namespace thinpipe {
@@ -110,6 +111,35 @@ TEST(Flows, ShareTheLinkOnWhichTheyMeet) {
   const std::vector<double> rates = fair_rates(racks, flows);
   for (int i = 0; i < 4; ++i) EXPECT_DOUBLE_EQ(rates[static_cast<std::size_t>(i)], 25e6);
   EXPECT_DOUBLE_EQ(rates[4], 75e6);
+}
+
+TEST(Flows, AFairShareHasThePayloadOfItsFrames) {
+  const Topology star = planned("star", 3, "rate=100mbit,mtu=9000");
+  const Routes routes(star);
+  EXPECT_DOUBLE_EQ(fair_goodputs(star, {routes.path(0, 1), routes.path(0, 2)})[1],
+                   50e6 * 8948 / 9014);
+  EXPECT_DOUBLE_EQ(exchange_goodput(star), 100e6 * 8948 / 9014);
+  EXPECT_THAT(draw_as_text(star), HasSubstr("  99.3 Mbit/s    ring"));
+}
+
+// A path crosses a trunk once in each direction, so that its round trip over the trunk is twice the
+// trunk's delay, and over two hosts' links likewise.
+TEST(Flows, TheQueueOfATrunkHoldsARoundTripOfTheTrunk) {
+  for (const char* topology :
+       {"wan:sites=2", "wan:sites=2,site0-site1=(up.delay=150ms,delay=50ms)"}) {
+    const Topology wan = planned(topology, 2, "rate=80mbit,delay=100ms");
+    const LinkSpec trunk = links_as_set(wan).at(2);
+    EXPECT_DOUBLE_EQ(trunk.round_trip(), 0.2) << topology;
+    EXPECT_EQ(trunk.with_defaults().up.queue, 2'000'000U) << topology;
+    EXPECT_EQ(trunk.with_defaults().down.queue, 2'000'000U) << topology;
+    EXPECT_EQ(longest_round_trip(wan), 0.2) << topology;
+    EXPECT_EQ(figures_of(wan, Routes(wan).path(0, 1)).queue, 2e6) << topology;
+    EXPECT_EQ(links_as_set(slowed(wan, 4)).at(2).with_defaults().up.queue, 2'000'000U) << topology;
+  }
+  const Topology short_queue = planned("wan:sites=2", 2, "rate=80mbit,delay=100ms,queue=0.5bdp");
+  EXPECT_EQ(links_as_set(short_queue).at(2).with_defaults().up.queue, 1'000'000U);
+  EXPECT_EQ(links_as_set(planned("star", 2, "rate=80mbit,delay=100ms"))[0].with_defaults().up.queue,
+            2'000'000U);
 }
 
 TEST(Flows, BothDirectionsAreLinksOfTheirOwn) {
@@ -222,8 +252,11 @@ TEST(TextDrawing, FitsIn80Columns) {
                      std::string(32, 'b') + " hosts=1; link " + std::string(32, 'a') + " " +
                      std::string(32, 'b') +
                      " rate=123456789,burst=100kb,queue=1000kb; host3 rate=1mbit";
+  const std::string slow_trunk = file + "; switch " + std::string(32, 'c') + " hosts=1; link " +
+                                 std::string(32, 'a') + " " + std::string(32, 'c') + " rate=1kbit";
   for (const Topology& net :
-       {planned(file, 41), planned("racks:racks=4", 64), planned("star", 250),
+       {planned(file, 41), planned(slow_trunk, 42), planned("racks:racks=4", 64),
+        planned("star", 250),
         planned("star:host0=(rate=1mbit),host1=(rate=2mbit),host2=(rate=3mbit),host3=(rate=4mbit),"
                 "host4=(rate=5mbit)",
                 5)}) {
