@@ -323,6 +323,34 @@ class ModuleTest(support.TestCase):
         self.assertEqual(thinpipe_capture._bytes_of("1.5GiB"), 3 << 29)
         self.assertEqual(thinpipe_capture._bytes_of("20 MB"), 20_000_000)
 
+    def test_a_backward_pass_that_fails_is_not_recorded_and_the_next_one_is(self):
+        def fail(_):
+            raise OSError("out of memory")
+
+        for mark in (False, True):
+            with self.subTest(mark=mark):
+                folder = f"{self.trace}-{mark}"
+                model, gradients = make_model("mlp")[0], []
+                with support.heard(), thinpipe_capture.module(model, folder, steps=2, first=2) as capture:
+                    for number in range(5):
+                        with contextlib.suppress(OSError):
+                            with capture.step() if mark else contextlib.nullcontext():
+                                model.zero_grad()
+                                loss = loss_of(model, batch_of("mlp", number))
+                                hook = model[2].bias.register_hook(fail) if number == 2 else None
+                                try:
+                                    loss.backward()
+                                finally:
+                                    if hook:
+                                        hook.remove()
+                                gradients.append(named_gradients(model))
+                steps = read_trace(folder)["steps"]
+                self.assertEqual([step["training_step"] for step in steps], [2, 3])
+                for step, expected in zip(steps, gradients[2:]):
+                    worker = step["workers"][0]
+                    self.assert_same_values(worker["values"], expected)
+                    self.assertNotIn("forward_passes", worker)
+
     def test_an_error_in_the_hooks_ends_the_recording_and_not_the_training(self):
         model, _, _ = make_model("mlp")
         with support.heard() as said:

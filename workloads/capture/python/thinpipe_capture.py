@@ -1200,20 +1200,34 @@ class _ModuleCapture(Capture):
     hooks = "gradients at the end of the backward pass"
 
     def attach(self, model, accumulate):
-        self._accumulate, self._passes, self._queued = accumulate, 0, False
+        self._accumulate, self._passes = accumulate, 0
+        # Of the callback at the end of the current backward pass. Only torch's engine has a strong
+        # reference to the callback, and drops it unused if the pass fails.
+        self._callback = None
         self._watch(model)
 
     def _watches_every_backward(self):
         return self._open and not self._manual
 
     def _seen_backward(self):
-        if not self._queued and self._open:
-            self._queued = True
-            torch.autograd.Variable._execution_engine.queue_callback(self._backward_ends)
+        if self._open and (self._callback is None or self._callback() is None):
+            callback = functools.partial(self._backward_ends)
+            self._callback = weakref.ref(callback)
+            torch.autograd.Variable._execution_engine.queue_callback(callback)
+
+    @_ours
+    def _before_forward(self, module, inputs):
+        if self._callback is not None and self._callback() is None:
+            # The last backward pass failed. Its step begins anew.
+            self._callback, self._passes = None, 0
+            if not self._manual:
+                self._abandon()
+                self._open = False
+        super()._before_forward(module, inputs)
 
     @_ours
     def _backward_ends(self):
-        self._queued = False
+        self._callback = None
         self._passes += 1
         record = self._record
         whole = self._manual or self._passes == self._accumulate
