@@ -2,6 +2,7 @@
 import ctypes
 import functools
 import glob
+import operator
 import os
 import sys
 from ctypes import (POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_int, c_int32,
@@ -133,6 +134,16 @@ def call(name, *arguments):
         raise _ERRORS.get(result, LibraryError)(error.message.decode("utf-8", "replace"))
 
 
+def whole(what, value, bits):
+    """Returns the value as an int of so many bits. @throws InputError naming `what`"""
+    try:
+        if 0 <= (found := operator.index(value)) < 1 << bits:
+            return found
+    except TypeError:
+        pass
+    raise InputError(f"{what}: found {value!r}, expected a whole number, 0 to {(1 << bits) - 1}")
+
+
 def slice_ends(spec, elements, ranks):
     """Returns where the two-shot exchange cuts an array: the end of each slice, one slice a rank or fewer."""
     ends, count = (c_size_t * ranks)(), c_int32()
@@ -222,7 +233,11 @@ def _tensor_memory(tensor, what, kind):
 
 
 def _dlpack_memory(array, what, kind):
-    capsule = array.__dlpack__()  # unused, it frees its tensor by itself
+    try:
+        capsule = array.__dlpack__()  # unused, it frees its tensor by itself
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise InputError(f"{what}: found {type(array).__name__}, which DLPack cannot export: "
+                         f"{error}") from None
     tensor = _DlTensor.from_address(_GET_POINTER(capsule, b"dltensor"))
     if tensor.device_type not in _DL_CPU:
         raise InputError(f"{what}: found an array on another device, expected one on the CPU")
@@ -231,7 +246,7 @@ def _dlpack_memory(array, what, kind):
                          f"expected {kind.name}")
     shape = tuple(tensor.shape[:tensor.ndim])
     stride = 1
-    for i in reversed(range(tensor.ndim)):
+    for i in reversed(range(0 if 0 in shape else tensor.ndim)):
         if tensor.strides and shape[i] > 1 and tensor.strides[i] != stride:
             raise InputError(f"{what}: found an array that is not contiguous (C order)")
         stride *= shape[i]
@@ -254,7 +269,7 @@ def _memory(array, what, writable, kind):
         return _tensor_memory(array, what, kind)
     try:
         view = memoryview(array)
-    except TypeError:
+    except (TypeError, ValueError):  # NumPy's ValueError: elements that no buffer can have
         if hasattr(array, "__dlpack__") and not writable:
             return _dlpack_memory(array, what, kind)
         raise InputError(f"{what}: found {type(array).__name__}, expected a NumPy array, a torch tensor "

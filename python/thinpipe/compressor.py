@@ -2,7 +2,7 @@
 import ctypes
 import math
 from ctypes import byref
-from typing import Any, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Iterable, NamedTuple, Optional, Sequence, Tuple, Union
 
 from thinpipe import _library
 from thinpipe._library import InputError
@@ -99,15 +99,13 @@ class Compressor:
 
     def _open(self, shape):
         spec, name, seed, rank, threads = self._options
-        if isinstance(shape, int):
-            shape = (shape,)
-        self._shape = tuple(int(size) for size in shape)
-        for what, value, bits in (("seed", seed, 64), ("rank", rank, 31), ("threads", threads, 31)):
-            if not 0 <= value < 1 << bits:
-                raise InputError(f"{what}: found {value}, expected 0 to {(1 << bits) - 1}")
+        sides = shape if isinstance(shape, Iterable) else (shape,)
+        self._shape = tuple(_library.whole("shape", side, 63) for side in sides)
         sizes = (ctypes.c_int64 * len(self._shape))(*self._shape)
-        setup = _library.Setup(tensor=name.encode(), shape=sizes, dimensions=len(self._shape),
-                               seed=seed, rank=rank, threads=threads)
+        setup = _library.Setup(tensor=str(name).encode(), shape=sizes, dimensions=len(self._shape),
+                               seed=_library.whole("seed", seed, 64),
+                               rank=_library.whole("rank", rank, 31),
+                               threads=_library.whole("threads", threads, 31))
         handle = ctypes.c_void_p()
         _library.call("open", str(spec).encode(), byref(setup), byref(handle))
         self._handle = handle
@@ -128,6 +126,9 @@ class Compressor:
     def __del__(self):
         if getattr(self, "_handle", None) is not None:
             self.close()
+
+    def __reduce__(self):
+        raise TypeError("a Compressor cannot be copied or pickled: make another one and pass it state()")
 
     def __repr__(self):
         shape = "" if self._handle is None else f", shape={self._shape}"
@@ -159,7 +160,8 @@ class Compressor:
             raise InputError(f"squares: found {second.elements} elements, expected {memory.elements}")
         gradient = _library.Gradient(
             values=memory.address, squares=second and second.address, elements=memory.elements,
-            step=self.step if step is None else step, epoch=epoch, shared_scale=shared_scale)
+            step=_library.whole("step", self.step if step is None else step, 63), epoch=epoch,
+            shared_scale=shared_scale)
         gradient.owners = memory, second
         return gradient
 

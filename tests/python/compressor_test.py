@@ -1,8 +1,10 @@
 """thinpipe.Compressor: payloads are those of the command, arrays of all kinds, errors that help."""
 import array
+import copy
 import gc
 import math
 import os
+import pickle
 import tempfile
 import threading
 import unittest
@@ -99,7 +101,9 @@ class Arrays(unittest.TestCase):
         self.refused(matrix.T, "contiguous")
         self.refused(matrix.astype("float64"), "float32")
         self.refused(matrix.astype(">f4"), "float32")
+        self.refused(numpy.zeros(ELEMENTS, "datetime64[s]"), "gradient", "ndarray")
         self.assertEqual(thinpipe.Compressor("topk").encode(numpy.zeros((0, 3), "float32")), b"\0")
+        self.assertEqual(thinpipe.Compressor("topk", numpy.int64(5)).shape, (5,))
 
     @unittest.skipIf(torch is None, "no torch")
     def test_torch(self):
@@ -137,6 +141,8 @@ class Arrays(unittest.TestCase):
             self.refused(Only(owner.reshape(SHAPE)[:, :7]), "contiguous")
         if torch is not None:
             self.refused(Only(torch.zeros(4, dtype=torch.float64)), "64 bits")
+            self.refused(Only(torch.zeros(4, requires_grad=True)), "gradient", "detach")
+            self.assertEqual(thinpipe.Compressor("topk").encode(Only(torch.zeros(3, 0))), b"\0")
         gc.collect()
 
 
@@ -211,10 +217,19 @@ class Interface(unittest.TestCase):
                 ("second moments", make("variance").encode, floats),
                 ("nonexistent", thinpipe.load_plugin, "/nonexistent.so")):
             self.assertRaisesRegex(thinpipe.InputError, words, call, *arguments)
-        for option in ({"seed": -1}, {"rank": -1}, {"threads": 2 ** 40}):
+        for words, call, *arguments in (
+                ("shape", make, "topk", (2.5,)), ("shape", make, "topk", (2 ** 64 + 4,)),
+                ("step: found -1", lambda: compressor.encode(floats, step=-1))):
+            self.assertRaisesRegex(thinpipe.InputError, words, call, *arguments)
+        for option in ({"seed": -1}, {"rank": -1}, {"threads": 2 ** 40}, {"seed": 1.5}, {"rank": "0"}):
             self.assertRaisesRegex(thinpipe.InputError, list(option)[0], make, "topk", (4,),
                                    **option)
         self.assertRaisesRegex(thinpipe.PayloadError, ".", compressor.decode, b"\xff\xff\xff")
+
+    def test_is_not_copied_with_its_handle(self):
+        compressor = thinpipe.Compressor("topk", (4,))
+        for action in (copy.copy, copy.deepcopy, pickle.dumps):
+            self.assertRaisesRegex(TypeError, r"state\(\)", action, compressor)
 
     def test_slices_are_those_of_the_two_shot_exchange(self):
         ends = thinpipe._library.slice_ends
