@@ -26,7 +26,7 @@ METADATA = """Metadata-Version: 2.1
 Name: thinpipe
 Version: {version}
 Summary: Gradient compressors, traces and records of thinpipe, and a hook for PyTorch
-License: {license}
+License: Apache-2.0
 Requires-Python: >=3.8
 """
 WHEEL = """Wheel-Version: 1.0
@@ -54,7 +54,6 @@ def soname(library):
 
 def main(library, folder):
     version = re.search(r'__version__ = "(.*)"', (PACKAGE / "__init__.py").read_text())[1]
-    license_text = (PACKAGE.parents[1] / "LICENSE").read_text().splitlines()[0].strip()
     libc = platform.libc_ver()[1].replace(".", "_")
     tag = f"py3-none-manylinux_{libc}_{platform.machine()}"
     info = f"thinpipe-{version}.dist-info"
@@ -64,7 +63,7 @@ def main(library, folder):
     for needed in needed_libraries(library):
         files[f"thinpipe/lib/needed/{soname(needed)}"] = pathlib.Path(needed).read_bytes()
     files[f"{info}/LICENSE"] = (PACKAGE.parents[1] / "LICENSE").read_bytes()
-    files[f"{info}/METADATA"] = METADATA.format(version=version, license=license_text).encode()
+    files[f"{info}/METADATA"] = METADATA.format(version=version).encode()
     files[f"{info}/WHEEL"] = WHEEL.format(tag=tag).encode()
     record = [f"{name},sha256={digest_of(data)},{len(data)}" for name, data in files.items()]
     files[f"{info}/RECORD"] = "\n".join([*record, f"{info}/RECORD,,", ""]).encode()

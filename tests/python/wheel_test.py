@@ -1,4 +1,5 @@
 """The wheel, installed by pip into a fresh folder, works alone: wheel_test.py BUILD."""
+import email
 import os
 import shutil
 import subprocess
@@ -48,6 +49,9 @@ class Wheel(unittest.TestCase):
     def test_works_unpacked(self):
         with zipfile.ZipFile(self.wheel) as archive:
             self.assertIsNone(archive.testzip())
+            info = next(name for name in archive.namelist() if name.endswith("/METADATA"))
+            metadata = email.message_from_bytes(archive.read(info))
+            self.assertEqual([value for value in metadata.values() if not value], [])
             archive.extractall(self.site)
         self.use()
 
