@@ -69,10 +69,10 @@ def _most(units):
     return _head(units) + sum(unit.properties.max_encoded_size for unit in units)
 
 
-def _properties_of(spec):
+def _properties_of(spec, **options):
     """Returns the properties of a spec that do not depend on the array. Of a large matrix, because some
     methods send small arrays in another way."""
-    compressor = Compressor(spec, (1024, 1024))
+    compressor = Compressor(spec, (1024, 1024), **options)
     found = compressor.properties
     compressor.close()
     return found
@@ -83,7 +83,7 @@ class Exchange:
 
     collective: "allreduce", "allgather", "twoshot", or "auto", the compressor's own.
     second: for "twoshot", the compressor of means; None: `spec`.
-    ranks: a Ranks for the exchanges, set before the first one.
+    ranks: a Ranks for the exchanges; see set_ranks().
     ahead: another Ranks of the same processes, for begin(), or None if begin() is not used.
     units: {name: unit}; a unit has a Compressor and its statistics.
     problem: None, or an error of this rank in a step without an exchange. The next exchange raises it, on
@@ -94,7 +94,7 @@ class Exchange:
 
     def __init__(self, spec, collective, second, seed, threads):
         self.spec, self.second, self.seed, self.threads = spec, second or spec, seed, threads
-        self.properties = _properties_of(spec)
+        self.properties = _properties_of(spec, seed=seed, threads=threads)
         self.collective = self._check(collective)
         self.ranks = self.ahead = self.on_payload = self.problem = None
         self.units = {}
@@ -122,6 +122,14 @@ class Exchange:
         elif self.second != self.spec:
             raise InputError("second: only for collective='twoshot'")
         return collective
+
+    def set_ranks(self, ranks, ahead=None):
+        """Sets the ranks, before the first exchange and on all of them. @throws RankError if gloo cannot
+        add the compressor's payloads."""
+        self.ranks, self.ahead = ranks, ahead
+        if self.collective == "allreduce":
+            ranks.sum(torch.zeros(1, dtype=_DTYPES[self.properties.element]))
+            ranks.sent_bytes = 0
 
     def configuration(self):
         """Returns what must be equal on all ranks."""

@@ -11,6 +11,7 @@ import atexit
 import contextlib
 import math
 import queue
+import re
 import sys
 import threading
 import time
@@ -22,11 +23,12 @@ import torch
 
 import thinpipe
 from thinpipe._exchange import Exchange
-from thinpipe._library import InputError
+from thinpipe._library import InputError, whole
 from thinpipe._ranks import RankError, Ranks
 from thinpipe._steps import Steps
 
 __all__ = ["FsdpHook", "Hook", "RankError", "ddp_hook", "fsdp_hook"]
+_MOST_SECONDS = 1e9  # of a timeout: 31 years, which torch can count in milliseconds
 _EXIT_SECONDS = 2.0  # the exit does not wait longer for an exchange: its other ranks may be gone
 _FP16_MOST = 65504.0
 _COLLECTIVES = ("auto", "allreduce", "allgather", "twoshot")
@@ -61,20 +63,28 @@ def ddp_hook(model: torch.nn.parallel.DistributedDataParallel, spec: str, *, col
     if not isinstance(model, torch.nn.parallel.DistributedDataParallel):
         raise TypeError("model: found a " + type(model).__name__ + ", expected a "
                         "torch.nn.parallel.DistributedDataParallel")
-    for name, value, allowed in (("collective", collective, _COLLECTIVES),
-                                 ("granularity", granularity, ("tensor", "bucket")),
-                                 ("nonfinite", nonfinite, ("error", "skip"))):
-        if value not in allowed:
-            raise InputError(f"{name}: found {value!r}, expected one of {', '.join(allowed)}")
-    exchange = Exchange(str(spec), collective, second and str(second), seed, threads)
-    if exchange.properties.needs_squares and (squares is None or granularity == "bucket"):
-        raise InputError(f"{spec} needs second moments of each parameter: pass squares=, a function that "
-                         "returns them by a parameter's name, and granularity='tensor'")
-    names, shapes, strides = _parameters_of(model)
-    exchange.ranks, exchange.ahead = (Ranks(model.process_group, timeout) for _ in range(2))
-    exchange.ranks.agree({"thinpipe": thinpipe.version(), "torch": torch.__version__,
-                          **exchange.configuration(), "granularity": granularity,
-                          "min_elements": min_elements, "nonfinite": nonfinite, "parameters": shapes})
+
+    def check():
+        for name, value, allowed in (("collective", collective, _COLLECTIVES),
+                                     ("granularity", granularity, ("tensor", "bucket")),
+                                     ("nonfinite", nonfinite, ("error", "skip"))):
+            if value not in allowed:
+                raise InputError(f"{name}: found {value!r}, expected one of {', '.join(allowed)}")
+        whole("min_elements", min_elements, 63)
+        if squares is not None and not callable(squares):
+            raise InputError(f"squares: found a {type(squares).__name__}, expected a function of a "
+                             "parameter's name")
+        exchange = Exchange(str(spec), collective, second and str(second), seed, threads)
+        if exchange.properties.needs_squares and (squares is None or granularity == "bucket"):
+            raise InputError(f"{spec} needs second moments of each parameter: pass squares=, a function "
+                             "that returns them by a parameter's name, and granularity='tensor'")
+        return exchange, _parameters_of(model)
+
+    ranks, (exchange, (names, shapes, strides)) = _checked_on_all(model.process_group, timeout, check)
+    ranks.agree({"thinpipe": thinpipe.version(), "torch": torch.__version__,
+                 **exchange.configuration(), "granularity": granularity,
+                 "min_elements": min_elements, "nonfinite": nonfinite, "parameters": shapes})
+    exchange.set_ranks(ranks, Ranks(model.process_group, timeout))
     _warn_of_momentum(exchange)
     _warn_of_unused_parameters(exchange, model)
     if exchange.collective == "twoshot" and granularity == "tensor":
@@ -85,6 +95,26 @@ def ddp_hook(model: torch.nn.parallel.DistributedDataParallel, spec: str, *, col
                 min_elements, nonfinite, squares)
     model.register_comm_hook(None, hook._enqueue)
     return hook
+
+
+def _checked_on_all(group, timeout, check):
+    """Returns the Ranks of a group, and the result of check(). @throws on all ranks if check() fails on
+    one: its error there, on the other ranks a RankError with its text."""
+    problem = result = None
+    try:
+        if not (isinstance(timeout, (int, float)) and 0 < timeout < _MOST_SECONDS):
+            raise InputError(f"timeout: found {timeout!r}, expected seconds, more than 0 and less than "
+                             f"{_MOST_SECONDS:.0f}")
+        result = check()
+    except Exception as error:
+        problem = error
+    ranks = Ranks(group, timeout if problem is None else 300.0)
+    try:
+        ranks.agree({"error": problem and str(problem)})
+    finally:
+        if problem is not None:
+            raise problem from None
+    return ranks, result
 
 
 def _warn_of_momentum(exchange):
@@ -111,8 +141,9 @@ class _Hook:
     step: number of backward passes that exchanged.
     """
 
-    def __init__(self, exchange):
+    def __init__(self, exchange, arrays):
         self.exchange, self.ranks = exchange, exchange.ranks
+        self._arrays = arrays  # names of the arrays that units are of; None: not known beforehand
         self.step, self.epoch = 0, 0.0
         self._begun = 0  # step of the checkpoint that was loaded last
         self.seconds = 0.0  # of all exchanges: codec and network
@@ -170,9 +201,14 @@ class _Hook:
         for name, value in self._configuration().items():
             if state.get(name) != value:
                 raise InputError(f"state_dict: {name}: found {state.get(name)!r}, expected {value!r}")
+        for unit in state["units"] if self._arrays is not None else ():
+            array = re.sub(r"^mean of |\[[^\[]*\]$", "", unit)
+            if array not in self._arrays:
+                raise InputError(f"state_dict: found a state of {array!r}, which the model does not have: "
+                                 "expected a model whose parameters have the same names")
+        self.exchange.load_states(state["units"])
         self._begun += state["step"] - self.step  # the statistics go on
         self.step, self.epoch = state["step"], state["epoch"]
-        self.exchange.load_states(state["units"])
 
     def statistics(self) -> Dict[str, Dict[str, Any]]:
         """Returns {unit's name: dictionary} with encodes, encoded_bytes, dense_bytes, k, k_hat,
@@ -208,7 +244,7 @@ class Hook(_Hook):
 
     def __init__(self, exchange, names, elements, strides, granularity, min_elements, nonfinite,
                  squares):
-        super().__init__(exchange)
+        super().__init__(exchange, set(names.values()) if granularity == "tensor" else None)
         self.granularity, self.min_elements = granularity, min_elements
         self.nonfinite, self.squares = nonfinite, squares
         self._names, self._elements, self._strides = names, elements, strides
@@ -454,12 +490,14 @@ def fsdp_hook(model: torch.nn.Module, spec: str, *, seed: int = 1, threads: int 
     if not modules:
         raise TypeError(f"model: found a {type(model).__name__} of torch {torch.__version__}, expected a "
                         "model of torch.distributed.fsdp.fully_shard in torch 2.8 or newer")
-    exchange = Exchange(str(spec), "twoshot", None, seed, threads)
-    exchange.ranks = Ranks(_group_of(model), timeout)
+    ranks, exchange = _checked_on_all(_group_of(model), timeout, lambda: Exchange(
+        str(spec), "twoshot", None, seed, threads))
+    names = [name for name, _ in modules]
+    ranks.agree({"thinpipe": thinpipe.version(), "torch": torch.__version__,
+                 **exchange.configuration(), "modules": names})
+    exchange.set_ranks(ranks)
     _warn_of_momentum(exchange)
-    exchange.ranks.agree({"thinpipe": thinpipe.version(), "torch": torch.__version__,
-                          **exchange.configuration(), "modules": [name for name, _ in modules]})
-    hook = FsdpHook(exchange)
+    hook = FsdpHook(exchange, names)
     for name, module in modules:
         module.set_custom_reduce_scatter(_ReduceScatter(hook, name))
     return hook
@@ -477,8 +515,8 @@ def _group_of(model):
 class FsdpHook(_Hook):
     """The compressed reduce-scatters of an FSDP2 model. Made by fsdp_hook()."""
 
-    def __init__(self, exchange):
-        super().__init__(exchange)
+    def __init__(self, exchange, names):
+        super().__init__(exchange, names)
         self._steps = {}  # of each module since the beginning or the checkpoint
         self._first = 0
 

@@ -85,7 +85,8 @@ class Fsdp(TestCase):
             with self.assertRaisesRegex(TypeError, "fully_shard"):
                 fsdp_hook(nn.Linear(3, 3), "topk")
             for spec, words in (("powersgd", "all-reduces"), ("demo", "two shots"),
-                                (["topk", "dgc"][rank], "ranks disagree: spec")):
+                                (["topk", "dgc"][rank], "ranks disagree: spec"),
+                                (["topk", "tokp"][rank], "tokp")):
                 with self.assertRaisesRegex((ValueError, RankError), words):
                     Training(spec, rank)
             training = Training("topk:ratio=0.1", rank).run(0, 2)

@@ -324,6 +324,13 @@ class Failures(TestCase):
             self.refused("two shots", ddp, "demo", collective="twoshot")
             self.refused("second", ddp, "topk", second="int8")
             self.refused("second moments", ddp, "variance")
+            self.refused("granularity.*layer", ddp, "topk", granularity="layer")
+            self.refused("squares: found a int", ddp, "variance", squares=3)
+            self.refused("tokp", ddp, "topk", collective="twoshot", second="tokp")
+            for name, values in (("min_elements", (-1, 1.5, "7")), ("seed", (-1, None)),
+                                 ("threads", (0, 0.5)), ("timeout", (0, float("nan"), "300"))):
+                for value in values:
+                    self.refused(name + ": found", ddp, "topk", **{name: value})
             self.refused("sparse", DDP(nn.Sequential(nn.Embedding(4, 4, sparse=True))), "topk")
             self.refused("float64", DDP(nn.Linear(3, 3).double()), "topk")
             hook = ddp_hook(ddp, "topk")
@@ -331,6 +338,8 @@ class Failures(TestCase):
             for name, value in (("spec", "dgc"), ("rank", 7), ("seed", 3)):
                 with self.assertRaisesRegex(thinpipe.InputError, name):
                     hook.load_state_dict({**state, name: value})
+            with self.assertRaisesRegex(thinpipe.InputError, "state of 'module.weight'"):
+                hook.load_state_dict({**state, "units": {"module.weight[0..8]": {}}})
         self.run_ranks(1, work)
 
     def test_of_two_momenta_is_warned(self):
@@ -349,6 +358,19 @@ class Failures(TestCase):
                 self.refused("ranks disagree: " + list(options)[0], DDP(nn.Linear(3, 3)), "topk",
                              **options)
             self.refused("ranks disagree: spec", DDP(nn.Linear(3, 3)), ["topk", "dgc"][rank])
+            # A wrong argument of one rank is told to the others.
+            for options in ({"min_elements": -rank}, {"timeout": 300 - 300 * rank},
+                            {"collective": ["auto", "ring"][rank]}):
+                name = list(options)[0]
+                self.refused(f"^{name}: found" if rank == 1 else f"disagree: error: found .*{name}.*rank 1",
+                             DDP(nn.Linear(3, 3)), "topk", **options)
+        self.run_ranks(2, work)
+
+    @unittest.skipUnless(torch.__version__.startswith("1."), "gloo has bfloat16")
+    def test_payloads_that_gloo_cannot_add_are_refused_at_once(self):
+        def work(rank):
+            self.refused("cannot add torch.bfloat16; expected collective='allgather'", DDP(nn.Linear(3, 3)),
+                         "bf16")
         self.run_ranks(2, work)
 
     def test_a_non_finite_gradient_ends_all_ranks_with_a_reason(self):
