@@ -49,7 +49,8 @@ def ddp_hook(model: torch.nn.parallel.DistributedDataParallel, spec: str, *, col
         averages it, encodes the mean again and sends it to all. "auto" is the compressor's own, one of
         the first two.
     granularity: "tensor" compresses each parameter separately, "bucket" each of DDP's buckets as one
-        vector. In the first step, after which DDP rebuilds its buckets, "bucket" does not compress.
+        vector. In the first step, after which DDP rebuilds its buckets, "bucket" does not compress; with
+        a static graph, in the first two.
     min_elements: tensors with fewer elements are averaged without compression.
     seed: of sampling and stochastic rounding.
     threads: of one encode.
@@ -92,7 +93,7 @@ def ddp_hook(model: torch.nn.parallel.DistributedDataParallel, spec: str, *, col
             if math.prod(shape) >= max(min_elements, 1):
                 exchange.plan_slices(name, math.prod(shape))
     hook = Hook(exchange, names, sum(math.prod(shape) for _, shape in shapes), strides, granularity,
-                min_elements, nonfinite, squares)
+                min_elements, nonfinite, squares, 2 if getattr(model, "static_graph", False) else 1)
     model.register_comm_hook(None, hook._enqueue)
     return hook
 
@@ -243,12 +244,12 @@ class Hook(_Hook):
     """The compressed exchange of a DistributedDataParallel model. Made by ddp_hook()."""
 
     def __init__(self, exchange, names, elements, strides, granularity, min_elements, nonfinite,
-                 squares):
+                 squares, unsettled):
         super().__init__(exchange, set(names.values()) if granularity == "tensor" else None)
         self.granularity, self.min_elements = granularity, min_elements
         self.nonfinite, self.squares = nonfinite, squares
         self._names, self._elements, self._strides = names, elements, strides
-        self._first = True   # no step in this process yet
+        self._unsettled = unsettled  # next steps of this process in which DDP's buckets are not final
         self._agreed = False  # all ranks are at the same step
         self._new_step = True
         self._pinned = {}    # copies of a GPU's buckets
@@ -275,8 +276,7 @@ class Hook(_Hook):
         if buffer.is_sparse:
             raise InputError("sparse gradients cannot be compressed: expected Embedding(sparse=False)")
         names = [self._names[id(parameter)] for parameter in bucket.parameters()]
-        # DDP rebuilds its buckets after the first step.
-        index = "first" if self._first else bucket.index()
+        index = "first" if self._unsettled > 0 else bucket.index()
         if self._new_step:
             self._begin_step()
             self._new_step = False
@@ -286,7 +286,7 @@ class Hook(_Hook):
         job = (index, buffer, bucket.gradients(), names, self.step, self.epoch)
         if bucket.is_last():
             self.step += 1
-            self._first = False
+            self._unsettled = max(self._unsettled - 1, 0)
             self._new_step = True
         future = torch.futures.Future() if buffer.device.type == "cpu" else torch.futures.Future(
             devices=[buffer.device])

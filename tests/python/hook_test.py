@@ -218,6 +218,9 @@ class Uses(TestCase):
                 training.run(4 * epoch, 4 * epoch + 4)
             assert_same_on_all_ranks(training.parameters())
             assert set(training.hook.statistics()) <= {f"bucket{i}" for i in range(9)}
+            static = Training("topk:ratio=0.1", rank, granularity="bucket",
+                              ddp_options={"static_graph": True}).run(0, 5)
+            assert_same_on_all_ranks(static.parameters())
             exempt = Training("topk:ratio=0.1", rank, min_elements=100).run(0, 3)
             assert set(exempt.hook.statistics()) == {"0.weight", "2.weight", "4.weight"}
             assert_same_on_all_ranks(exempt.parameters())
