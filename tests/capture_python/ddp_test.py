@@ -268,9 +268,10 @@ class DdpTest(support.TestCase):
 
         def rank(_number):
             ddp = DDP(make_model("mlp")[0])
-            with self.assertRaisesRegex(ValueError, "first=0"):
-                thinpipe_capture.ddp(ddp, self.trace, first=0)
-            self.assertFalse(os.path.exists(self.trace))
+            for options, words in (({"first": 0}, "first=0"), ({"then": print}, r"then: .*\(state, hook\)")):
+                with self.assertRaisesRegex(ValueError, words):
+                    thinpipe_capture.ddp(ddp, self.trace, **options)
+                self.assertFalse(os.path.exists(self.trace))
         self.run_ranks(1, rank)
 
 

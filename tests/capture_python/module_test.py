@@ -316,7 +316,8 @@ class ModuleTest(support.TestCase):
     def test_wrong_options_are_refused_by_name(self):
         for options, words in (({"steps": 0}, "steps=0"), ({"every": 1.5}, "every=1.5"),
                                ({"dtype": "int8"}, "dtype='int8'"), ({"limit": "9 XB"}, "limit="),
-                               ({"when_full": "cry"}, "when_full='cry'"), ({"rank": 1}, "ranks=1")):
+                               ({"when_full": "cry"}, "when_full='cry'"), ({"rank": 1}, "ranks=1"),
+                               ({"squares": 3}, "squares=3"), ({"scaler": 1024}, "scaler=1024")):
             with self.assertRaisesRegex(ValueError, words):
                 thinpipe_capture.module(make_model("mlp")[0], self.trace, **options)
             self.assertFalse(os.path.exists(self.trace))

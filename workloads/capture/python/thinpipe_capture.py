@@ -60,7 +60,10 @@ def ddp(model, folder, *, then=None, **options):
         raise TypeError("thinpipe_capture.ddp takes a DistributedDataParallel model, not a "
                         f"{type(model).__name__}; use thinpipe_capture.module for a single process")
     group = model.process_group
-    if options.get("first", 1) < 1:
+    if then is not None and not (isinstance(then, (tuple, list)) and len(then) == 2 and
+                                 callable(then[1])):
+        raise ValueError("then: expected (state, hook), the arguments of register_comm_hook")
+    if options.get("first") == 0:
         raise ValueError("first=0: DDP rebuilds its buckets after the first step, so this step "
                          "cannot be recorded; expected at least 1")
     capture = _DdpCapture(model.module, folder, torch.distributed.get_rank(group),
@@ -767,6 +770,10 @@ class Capture:
                 raise ValueError(f"{word}={value!r}: expected a whole number of at least {least}")
         if when_full not in ("wait", "drop"):
             raise ValueError(f'when_full={when_full!r}: expected "wait" or "drop"')
+        if squares is not None and not callable(squares):
+            raise ValueError(f"squares={squares!r}: expected a function loss_of(model, batch)")
+        if scaler is not None and not hasattr(scaler, "get_scale"):
+            raise ValueError(f"scaler={scaler!r}: expected a GradScaler")
         self.every, self.first, self.asked = every, first, steps
         self.buffers, self.when_full, self.scaler = buffers, when_full, scaler
         self.name = name or type(model).__name__
