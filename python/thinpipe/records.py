@@ -20,14 +20,17 @@ class Records(list):
     def rows(self) -> List[Dict[str, Any]]:
         """Returns a flat dictionary for each point: its id and status, its axes ("compressor", "link",
         "ranks", ...), and the median of each metric in the metric's unit ("step_time" in seconds)."""
-        return [{"id": point.get("id"), "status": point.get("status"), **point.get("axes", {}),
-                 **{name: _median(metric.get("samples"))
-                    for name, metric in point.get("metrics", {}).items()}} for point in self]
+        return [_row(point) for point in self]
 
     def to_pandas(self) -> Any:
         """Returns rows() as a pandas.DataFrame."""
         import pandas
         return pandas.DataFrame(self.rows())
+
+
+def _row(point):
+    return {"id": point.get("id"), "status": point.get("status"), **point.get("axes", {}),
+            **{name: _median(metric.get("samples")) for name, metric in point.get("metrics", {}).items()}}
 
 
 def _median(samples):
@@ -51,11 +54,12 @@ def read_records(path: Any) -> Records:
                 if record.get("record") == "header":
                     header = record
                 elif record.get("record") == "point":
+                    _row(record)  # so that rows() has no damaged point
                     repeats = header is not None and header.get("kind") == "job"
                     points[number if repeats else record.get("id", number)] = record
     except OSError as error:
         raise InputError(f"{path}: {error}") from None
-    except (ValueError, AttributeError) as error:
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise InputError(f"{path}: line {number}: {error}") from None
     if header is None:
         raise InputError(f"{path}: found no header, expected the records of thinpipe run, train, bench, "

@@ -1,6 +1,7 @@
 """Reads traces: the gradients of a training, recorded by thinpipe (docs/trace-format.md)."""
 import json
 import mmap
+import operator
 import os
 import struct
 from typing import Any, Dict, Optional
@@ -19,6 +20,7 @@ class Trace:
     shapes: {name: shape}.
     training_steps: numbers of the recorded steps in the training, ascending.
     complete: False if the recording was interrupted or is still running.
+    values: "gradients", or "updates": decreases of the parameters in steps of each worker's optimiser.
     """
 
     def __init__(self, folder):
@@ -27,7 +29,7 @@ class Trace:
         try:
             with open(path, encoding="utf-8") as file:
                 manifest = json.load(file)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise InputError(f"{path}: {error}") from None
         try:
             if manifest["format"] != "thinpipe-trace" or manifest["version"] != 1:
@@ -37,10 +39,14 @@ class Trace:
             self.dtype = manifest.get("dtype", "F32")
             self.has_squares = manifest.get("squares", False)
             self.complete = manifest.get("complete", True)
+            self.values = manifest.get("values", "gradients")
             self.names = [tensor["name"] for tensor in manifest["tensors"]]
             self.shapes = {tensor["name"]: tuple(tensor["shape"]) for tensor in manifest["tensors"]}
             self.training_steps = [step["training_step"] for step in manifest["steps"]]
-            self._workers = [step["workers"] for step in manifest["steps"]]
+            self._workers = [[(worker["file"], worker["bytes"], worker["loss"])
+                              for worker in step["workers"]] for step in manifest["steps"]]
+            if any(len(workers) != self.ranks for workers in self._workers):
+                raise InputError(f"{path}: expected {self.ranks} workers in every step (ranks)")
         except (KeyError, TypeError) as error:
             raise InputError(f"{path}: {error}: the member is missing or has another type") from None
 
@@ -54,7 +60,7 @@ class Trace:
 
     def loss(self, step: int, rank: int = 0) -> Optional[float]:
         """The mean loss of a rank's mini-batch; None if it was not recorded."""
-        return self._worker(step, rank)["loss"]
+        return self._worker(step, rank)[2]
 
     def gradients(self, step: int, rank: int = 0) -> Dict[str, Any]:
         """Returns {name: NumPy array of float32} of one rank in a recorded step, 0 to len(self) - 1.
@@ -74,9 +80,9 @@ class Trace:
         return self._workers[step][rank]
 
     def _tensors(self, step, rank, prefix, dtype):
-        worker = self._worker(step, rank)
-        path = os.path.join(self.folder, worker["file"])
-        data, header, begin = _open_safetensors(path, worker["bytes"])
+        file, size, _ = self._worker(step, rank)
+        path = os.path.join(self.folder, file)
+        data, header, begin = _open_safetensors(path, size)
         found = {}
         for name in self.names:
             entry, where = header.get(prefix + name), f"{path}: tensor '{prefix}{name}'"
@@ -85,7 +91,7 @@ class Trace:
                     raise InputError(f"{where}: found {entry}, expected {dtype} of shape "
                                      f"{self.shapes[name]}")
                 found[name] = _array(data, begin, entry, where)
-            except (KeyError, TypeError):
+            except (KeyError, TypeError, IndexError, OverflowError):
                 raise InputError(f"{where}: found {entry}, expected dtype, shape and data_offsets") from None
         return found
 
@@ -104,7 +110,7 @@ def _open_safetensors(path, size):
         raise InputError(f"{path}: the header's length does not fit the file")
     try:
         header = json.loads(data[8:8 + length])
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: header: {error}") from None
     if not isinstance(header, dict):
         raise InputError(f"{path}: header: found {type(header).__name__}, expected an object")
@@ -115,7 +121,7 @@ def _array(data, begin, entry, where):
     import numpy
     types = {"F32": numpy.dtype("<f4"), "F16": numpy.dtype("<f2"), "BF16": numpy.dtype("<u2")}
     kind, shape = types[entry["dtype"]], tuple(entry["shape"])
-    first, last = entry["data_offsets"]
+    first, last = (operator.index(entry["data_offsets"][i]) for i in (0, 1))
     count = int(numpy.prod(shape, dtype=numpy.int64))
     if not 0 <= first <= last <= len(data) - begin or last - first != count * kind.itemsize:
         raise InputError(f"{where}: data_offsets: found [{first}, {last}], expected "

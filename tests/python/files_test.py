@@ -30,6 +30,7 @@ class Trace(TestCase):
         trace = thinpipe.read_trace(LENET5)
         self.assertIn("lenet", trace.model)
         self.assertEqual(len(trace.training_steps), len(trace))
+        self.assertEqual(trace.values, "gradients")
         found = trace.gradients(len(trace) - 1, trace.ranks - 1)
         self.assertEqual(list(found), trace.names)
         for name, values in found.items():
@@ -70,6 +71,18 @@ class Trace(TestCase):
         def cut(copy):
             os.truncate(first(copy), 100)
 
+        def change_offsets(offsets):
+            def change(copy):
+                with open(first(copy), "rb") as file:
+                    data = file.read()
+                length = int.from_bytes(data[:8], "little")
+                header = json.loads(data[8:8 + length])
+                header[thinpipe.read_trace(copy).names[0]]["data_offsets"] = offsets
+                text = json.dumps(header, separators=(",", ":")).encode().ljust(length)
+                with open(first(copy), "wb") as file:
+                    file.write(data[:8] + text[:length] + data[8 + length:])
+            return change
+
         def overwrite(copy):
             with open(first(copy), "r+b") as file:
                 file.write(b"\xff" * 8)
@@ -77,12 +90,21 @@ class Trace(TestCase):
         self.broken(edit(version=2), "version 2")
         self.broken(edit(tensors=None), "trace.json")
         self.broken(edit(dtype="F16"), "F16")
+        self.broken(edit(ranks=3), "expected 3 workers")
+        self.broken(edit(steps=[{"training_step": 0, "workers": [{"file": "a"}]}]), "'bytes'")
+        for offsets in ([0], [0, 1.5], ["a", 8], [0, 2 ** 70]):
+            self.broken(change_offsets(offsets), "data_offsets")
         self.broken(cut, "100 bytes")
         self.broken(overwrite, "length")
         with self.assertRaisesRegex(thinpipe.InputError, "expected a step"):
             thinpipe.read_trace(LENET5).gradients(10_000)
         squares = thinpipe.read_trace(LENET5).squares(0)
         self.assertTrue(all((values >= 0).all() for values in squares.values()))
+
+        def of_updates(copy):
+            edit(values="updates")(copy)
+            raise thinpipe.InputError(thinpipe.read_trace(copy).values)
+        self.broken(of_updates, "^updates$")
 
         def without(copy):
             edit(squares=False)(copy)
@@ -140,7 +162,11 @@ class RecordsTest(TestCase):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
             self.assertEqual(len(thinpipe.read_records(path)), found)
-        for text, words in ((header + "{]\n", "line 2"), (header + "3\n", "line 2"), ("", "header")):
+        damaged = [header + "{]\n", header + "3\n", header + "[" * 100_000 + "\n"] + [
+            header + '{"record": "point", %s}\n' % members for members in (
+                '"id": []', '"axes": 3', '"metrics": []', '"metrics": {"m": 1}',
+                '"metrics": {"m": {"samples": [1, "2"]}}')]
+        for text, words in (*((text, "line 2") for text in damaged), ("", "header")):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
             with self.assertRaisesRegex(thinpipe.InputError, words):
