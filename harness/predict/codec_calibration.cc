@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/statistics.h"
 #include "workloads/collectives/collective.h"
+#include "workloads/collectives/collectives.h"
 #include "workloads/collectives/flows.h"
 #include "workloads/collectives/push_pull_options.h"
 #include "workloads/replay/plan.h"
