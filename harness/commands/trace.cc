@@ -20,6 +20,7 @@
 #include "harness/options/terminal.h"
 #include "workloads/synthetic/synthetic.h"
 #include "workloads/trace/trace.h"
+#include "workloads/trace/trace_format.h"
 
 namespace thinpipe {
 namespace {
@@ -97,6 +98,7 @@ std::string info_json(const Trace& trace) {
             {"steps", trace.steps()},
             {"elements", trace.elements()},
             {"gradient_bytes", trace.elements() * sizeof(float)},
+            {"values", trace.metadata().value("values", kValuesGradients)},
             {"dtype", gradient_type_name(trace.gradient_type())},
             {"second_moments", has_squares(trace)},
             {"second_moments_of", squares_of(trace)},
@@ -129,6 +131,8 @@ std::string info_text(const Trace& trace) {
   if (!trace.complete()) line("incomplete", why_incomplete(trace));
   line("gradient", fmt::format("{} elements, {}{}", trace.elements(), stored(trace),
                                trace.generated() ? ", generated on demand" : ""));
+  if (trace.metadata().value("values", kValuesGradients) == kValuesUpdates)
+    line("values", "updates of parameters in local steps, not gradients");
   if (trace.generated()) line("memory", generation_memory(trace));
   line("second moments", !has_squares(trace)                ? "no"
                          : trace.squares_of_micro_batches() ? "yes, of micro-batches"

@@ -12,6 +12,7 @@
 #include "compressors/kernels/sums.h"
 #include "harness/machine/machine.h"
 #include "workloads/synthetic/synthetic.h"
+#include "workloads/trace/trace_format.h"
 
 namespace thinpipe {
 
@@ -26,6 +27,9 @@ Trace open_trace(const std::filesystem::path& folder) {
     print_message(fmt::format(
         "note: {} is incomplete ({}); its {} {} {} used", folder.string(), why_incomplete(trace),
         trace.steps(), trace.steps() == 1 ? "step" : "steps", trace.steps() == 1 ? "is" : "are"));
+  if (trace.metadata().value("values", kValuesGradients) == kValuesUpdates)
+    print_message(
+        fmt::format("note: {} has updates of parameters, not gradients", folder.string()));
   return trace;
 }
 

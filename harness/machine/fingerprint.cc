@@ -184,15 +184,18 @@ void add_clocks(nlohmann::json& card, nlohmann::json& now) {
 }
 
 nlohmann::json trace_description(const Trace& trace) {
-  return {{"path", trace.folder().string()},
-          {"model", trace.model()},
-          {"identity", trace.identity()},
-          {"elements", trace.elements()},
-          {"tensors", trace.tensors().size()},
-          {"ranks", trace.ranks()},
-          {"steps", trace.steps()},
-          {"dtype", gradient_type_name(trace.gradient_type())},
-          {"complete", trace.complete()}};
+  nlohmann::json description = {{"path", trace.folder().string()},
+                                {"model", trace.model()},
+                                {"identity", trace.identity()},
+                                {"elements", trace.elements()},
+                                {"tensors", trace.tensors().size()},
+                                {"ranks", trace.ranks()},
+                                {"steps", trace.steps()},
+                                {"dtype", gradient_type_name(trace.gradient_type())},
+                                {"complete", trace.complete()}};
+  if (const auto values = trace.metadata().find("values"); values != trace.metadata().end())
+    description["values"] = *values;
+  return description;
 }
 
 }  // namespace

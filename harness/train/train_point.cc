@@ -33,13 +33,14 @@ constexpr double kComputeTimeout = 600;  // s: a mini-batch, all ranks on this m
 constexpr double kGrace = 15;            // s to end the step after a stop was requested
 
 TraceDescription description_of(const SweepPoint& point, const TrainOptions& options,
-                                const ModelDescription& model) {
+                                const ModelDescription& model, bool updates) {
   TraceDescription trace;
   trace.model = options.learner.model;
   trace.origin = kOriginTraining;
   trace.tensors = model.tensors;
   trace.ranks = static_cast<std::size_t>(point.ranks);
   trace.squares = options.learner.squares;
+  trace.updates = updates;
   trace.provenance = {
       {"program", "thinpipe train"},
       {"training", learner_of(point, options).to_json()},
@@ -101,9 +102,9 @@ class CaptureWriter {
     }
     return passing_;
   }
-  // Reads the ranks' files. @param losses  by worker
-  void take(std::uint64_t step, const std::vector<double>& losses) {
-    if (!writer_) writer_.emplace(folder_, description_of(point_, options_, model_));
+  // Reads the ranks' files. @param losses  by worker  @param updates  ranks take local steps
+  void take(std::uint64_t step, const std::vector<double>& losses, bool updates) {
+    if (!writer_) writer_.emplace(folder_, description_of(point_, options_, model_, updates));
     const auto spans = [&](const std::vector<float>& values) {
       std::vector<std::span<const float>> all;
       std::size_t at = 0;
@@ -253,8 +254,9 @@ class TrainPoint : TrainJob {
         throw Diverged(fmt::format("{}: {}", launch.rank_name(rank),
                                    loaded[rank].at("diverged").get<std::string>()));
     if (capture_.wants(step)) {
-      ask({{"do", "dump"}, {"folder", capture_.folder().string()}}, kComputeTimeout);
-      capture_.take(step, losses_of(loaded));
+      const std::vector<json> dumped =
+          ask({{"do", "dump"}, {"folder", capture_.folder().string()}}, kComputeTimeout);
+      capture_.take(step, losses_of(loaded), dumped.front().at("updates"));
     }
     idle_.before_step();
     StepAnswers answers = exchange(step);

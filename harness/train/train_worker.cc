@@ -182,7 +182,7 @@ class TrainRole : public ReplayRole {
     write_floats(fmt::format("{}/gradient-{}", folder, settings().rank), given_.values());
     if (given_.has_squares())
       write_floats(fmt::format("{}/squares-{}", folder, settings().rank), given_.squares());
-    return {{"type", "dumped"}};
+    return {{"type", "dumped"}, {"updates", local_steps_}};
   }
 
   // Returns what is wrong with the gradient; "" for nothing.

@@ -169,6 +169,8 @@ std::string trace_line(const Records& records) {
     parts.push_back(plain(trace["elements"]) + " elements" +
                     (has("tensors") ? " in " + plain(trace["tensors"]) + " tensors" : ""));
   if (has("steps")) parts.push_back(plain(trace["steps"]) + " steps");
+  if (has("values") && trace["values"] == "updates")
+    parts.emplace_back("updates of parameters, not gradients");
   if (records.headers.back().settings.text("engine") == kSimGridEngine)
     parts.emplace_back("simulated by SimGrid");
   return joined(parts, ", ");

@@ -128,9 +128,12 @@ class TrainTest(RunCase):
         self.assertFalse(os.path.exists(os.path.join(reference, "checkpoints")))
         captured = os.listdir(traces)
         self.assertEqual(len(captured), 4)
-        info = subprocess.run([THINPIPE, "trace", "info", os.path.join(traces, captured[0]),
-                               "--json"], check=True, capture_output=True, text=True).stdout
-        self.assertEqual((json.loads(info)["steps"], json.loads(info)["ranks"]), (2, 2))
+        for name in captured:
+            info = json.loads(subprocess.run(
+                [THINPIPE, "trace", "info", os.path.join(traces, name), "--json"], check=True,
+                capture_output=True, text=True).stdout)
+            self.assertEqual((info["steps"], info["ranks"], info["values"]),
+                             (2, 2, "updates" if "sbc" in name else "gradients"))
 
         self.out = out
         arguments = (*specs, "--checkpoint-every", "4", "--resume")

@@ -219,6 +219,7 @@ TEST_F(TraceTest, ImpossibleValuesAreRefused) {
       {"/squares", true},  // the files have none
       {"/squares", 1},
       {"/squares_of", true},
+      {"/values", "parameters"},
       {"/dtype", 16},
       {"/missing", "rank 1"},
       {"/missing", json::array({1})},

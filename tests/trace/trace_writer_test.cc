@@ -57,6 +57,7 @@ TEST(TraceWriter, RoundTripsValuesTimesAndOrder) {
   // "b" was ready first, so it is number 0 although it stands second.
   EXPECT_EQ(trace.tensors()[0].ready_order, 1U);
   EXPECT_EQ(trace.tensors()[1].ready_order, 0U);
+  EXPECT_FALSE(trace.metadata().contains("values"));
   EXPECT_NO_THROW(trace.verify());
 }
 
@@ -73,6 +74,16 @@ TEST(TraceWriter, SquaresAreServedBesideGradients) {
   EXPECT_THAT(trace.squares(0, 0, 0), ::testing::ElementsAre(9.F, 16.F));
   EXPECT_THAT(trace.squares(0, 0, 1), ::testing::ElementsAre(25.F));
   EXPECT_THAT(trace.gradient(0, 0, 0), ::testing::ElementsAre(1.5F, -2.5F));
+}
+
+TEST(TraceWriter, UpdatesAreNamedInTheManifest) {
+  const TemporaryFolder temporary;
+  TraceDescription what = description(1);
+  what.updates = true;
+  TraceWriter writer(temporary / "t", what);
+  writer.add(0, 0, times(), kGradients);
+  writer.finish();
+  EXPECT_EQ(Trace(temporary / "t").metadata().at("values"), "updates");
 }
 
 TEST(TraceWriter, ALossThatIsNotFiniteComesBackAsNan) {

@@ -220,6 +220,7 @@ Trace::Trace(const fs::path& folder) : state_(std::make_unique<State>()) {
   }
   state.type = parse_gradient_dtype(root);
   state.micro_batches = parse_squares_of(root) == kSquaresOfMicroBatches;
+  parse_values(root);  // trace.metadata() has it
   state.complete = !root.has("complete") || root.at("complete").boolean();
   state.missing = parse_missing(root);
   const bool squares = root.has("squares") && root.at("squares").boolean();
@@ -250,7 +251,7 @@ Trace::Trace(GeneratedTrace generated) : state_(std::make_unique<State>()) {
   State& state = *state_;
   state.folder = generated.text;
   state.identity = generated.identity;
-  if (generated.metadata) state.metadata = *generated.metadata;
+  state.metadata = generated.metadata ? *generated.metadata : nlohmann::json::object();
   state.model = generated.model;
   state.ranks = generated.ranks;
   state.tensors = generated.tensors;

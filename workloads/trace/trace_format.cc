@@ -65,6 +65,11 @@ std::string parse_squares_of(const JsonField& root) {
   return parse_known(root.at("squares_of"), {kSquaresOfSamples, kSquaresOfMicroBatches});
 }
 
+std::string parse_values(const JsonField& root) {
+  if (!root.has("values")) return kValuesGradients;
+  return parse_known(root.at("values"), {kValuesGradients, kValuesUpdates});
+}
+
 std::vector<std::string> parse_missing(const JsonField& root) {
   std::vector<std::string> missing;
   if (!root.has("missing")) return missing;

@@ -35,13 +35,20 @@ inline constexpr const char* kOriginImported = "imported";    ///< recorded by a
 inline constexpr const char* kSquaresOfSamples = "samples";
 inline constexpr const char* kSquaresOfMicroBatches = "micro-batches";
 
+/// The contents of the tensors in the files.
+inline constexpr const char* kValuesGradients = "gradients";
+inline constexpr const char* kValuesUpdates =
+    "updates";  ///< decreases of parameters in local steps
+
 /// Checks `format`, `version` and `origin`.
 void check_trace_preamble(const JsonField& root);
 
 /// Returns the type in `dtype`; F32 if the member is absent.
 GradientType parse_gradient_dtype(const JsonField& root);
-/// Returns `squares_of`, one of the two constants above; samples if the member is absent.
+/// Returns `squares_of`, a constant above; samples if the member is absent.
 std::string parse_squares_of(const JsonField& root);
+/// Returns `values`, a constant above; gradients if the member is absent.
+std::string parse_values(const JsonField& root);
 /// Returns `missing`, the reasons why a trace is incomplete; empty if the member is absent.
 std::vector<std::string> parse_missing(const JsonField& root);
 

@@ -225,12 +225,13 @@ void TraceWriter::finish() {
   }
   const json provenance =
       description.provenance.is_null() ? json::object() : description.provenance;
-  write_output(state.folder.file(kTraceFile), trace_json({{"origin", description.origin},
-                                                          {"model", description.model},
-                                                          {"ranks", description.ranks},
-                                                          {"squares", description.squares},
-                                                          {"provenance", provenance}},
-                                                         tensors, state.steps));
+  std::vector<std::pair<const char*, json>> members = {{"origin", description.origin},
+                                                       {"model", description.model},
+                                                       {"ranks", description.ranks},
+                                                       {"squares", description.squares}};
+  if (description.updates) members.emplace_back("values", kValuesUpdates);
+  members.emplace_back("provenance", provenance);
+  write_output(state.folder.file(kTraceFile), trace_json(members, tensors, state.steps));
   state.folder.keep();
 }
 

@@ -72,6 +72,7 @@ struct TraceDescription {
   std::size_t ranks = 0;
   bool squares = false;       ///< every step has second moments as well
   nlohmann::json provenance;  ///< object: how the trace was made; may be empty
+  bool updates = false;       ///< in place of gradients, decreases of parameters in local steps
 };
 
 /// Writes step files under temporary names and renames them into place. trace.json comes last, so

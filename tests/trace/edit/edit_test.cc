@@ -66,18 +66,20 @@ TEST_F(EditTrace, SliceKeepsTheBits) {
   EXPECT_EQ(part.metadata()["origin"], "synthetic");
 }
 
-TEST_F(EditTrace, SliceKeepsDtypeAndIncompleteness) {
+TEST_F(EditTrace, SliceKeepsDtypeValuesAndIncompleteness) {
   source();
   make_half(temporary_ / "source", "BF16");
   edit_trace_json(temporary_ / "source", [](nlohmann::json& root) {
     root["complete"] = false;
     root["missing"] = {"rank 1: killed"};
+    root["values"] = "updates";
   });
   const Trace whole(temporary_ / "source");
   const Trace part = slice(whole, {}, "part");
   EXPECT_EQ(part.gradient_type(), GradientType::kBF16);
   EXPECT_FALSE(part.complete());
   EXPECT_THAT(part.missing(), ElementsAre("rank 1: killed"));
+  EXPECT_EQ(part.metadata().at("values"), "updates");
   expect_same_values(whole, part);
 }
 
@@ -151,6 +153,10 @@ TEST_F(EditTrace, MergeRefusesWhatDoesNotAgree) {
   source("half");
   make_half(temporary_ / "half", "F16");
   EXPECT_THAT(error("half"), HasSubstr("dtype is 'F16', but 'F32'"));
+  source("updates");
+  edit_trace_json(temporary_ / "updates",
+                  [](nlohmann::json& root) { root["values"] = "updates"; });
+  EXPECT_THAT(error("updates"), HasSubstr("values is 'updates', but 'gradients'"));
   source("renamed");
   edit_trace_json(temporary_ / "renamed", [](nlohmann::json& root) { root["model"] = "vgg"; });
   EXPECT_THAT(error("renamed"), HasSubstr("model is 'vgg', but 'synthetic'"));

@@ -132,6 +132,8 @@ std::string text_of(const Assembly& assembly, const json& steps) {
     members.emplace_back(
         "squares_of", like.squares_of_micro_batches() ? kSquaresOfMicroBatches : kSquaresOfSamples);
   }
+  if (const auto values = like.metadata().find("values"); values != like.metadata().end())
+    members.emplace_back("values", *values);
   if (!assembly.complete) {
     members.emplace_back("complete", false);
     members.emplace_back("missing", assembly.missing);
@@ -250,6 +252,8 @@ void check_same_model(const Trace& trace, const Trace& first) {
   };
   same("model", trace.model(), first.model());
   same("origin", trace.metadata()["origin"], first.metadata()["origin"]);
+  same("values", trace.metadata().value("values", kValuesGradients),
+       first.metadata().value("values", kValuesGradients));
   same("dtype", gradient_type_name(trace.gradient_type()),
        gradient_type_name(first.gradient_type()));
   check_same_tensors(trace, first);
