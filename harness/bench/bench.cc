@@ -24,7 +24,6 @@
 #include "base/statistics.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "base/visible.h"
 #include "compressors/cuda/gpu.h"
 #include "compressors/registry.h"
 #include "compressors/simd.h"
@@ -334,7 +333,7 @@ std::vector<Spec> specs_on_device(const BenchOptions& options, const std::vector
       others += (others.empty() ? "" : ", ") + spec.to_string();
     }
   }
-  if (!others.empty()) print_message("no GPU implementation with default parameters: " + others);
+  if (!others.empty()) tell_user("no GPU implementation with default parameters: " + others);
   return on_device;
 }
 

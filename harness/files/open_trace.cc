@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "base/visible.h"
 #include "compressors/kernels/sums.h"
 #include "harness/machine/machine.h"
+#include "harness/options/terminal.h"
 #include "workloads/synthetic/synthetic.h"
 #include "workloads/trace/trace_format.h"
 
@@ -24,7 +24,7 @@ std::string why_incomplete(const Trace& trace) {
 Trace open_trace(const std::filesystem::path& folder) {
   Trace trace = open_gradients(folder);
   if (!trace.complete())
-    print_message(fmt::format(
+    tell_user(fmt::format(
         "note: {} is incomplete ({}); its {} {} {} used", folder.string(), why_incomplete(trace),
         trace.steps(), trace.steps() == 1 ? "step" : "steps", trace.steps() == 1 ? "is" : "are"));
   if (trace.metadata().value("values", kValuesGradients) == kValuesUpdates)

@@ -88,9 +88,10 @@ std::string wrap(std::string_view text, std::size_t indent, std::size_t columns,
   return out;
 }
 
-std::string for_stream(int descriptor, std::string_view text) {
-  const std::string line = visible_text(text);
-  const std::size_t columns = columns_of_terminal(descriptor);
+namespace {
+
+// Returns one line, broken where it is wider than a terminal of that many columns.
+std::string fitted(const std::string& line, std::size_t columns) {
   constexpr std::size_t kIndent = 2;
   if (columns <= 2 * kIndent || text_columns(line) <= columns) return line;
   std::string words;
@@ -107,6 +108,19 @@ std::string for_stream(int descriptor, std::string_view text) {
     words += ' ';
   }
   return wrap(words, kIndent, columns, false);
+}
+
+}  // namespace
+
+std::string for_stream(int descriptor, std::string_view text) {
+  const std::size_t columns = columns_of_terminal(descriptor);
+  std::string all;
+  const char* separator = "";
+  for (const std::string& line : split(visible_text(text), '\n')) {
+    all += separator + fitted(line, columns);
+    separator = "\n";
+  }
+  return all;
 }
 
 std::string two_columns(std::string_view left, std::string_view right, std::size_t start,
@@ -134,16 +148,9 @@ void write_json(const nlohmann::ordered_json& json) {
   write_stdout(json.dump(2, ' ', false, kReplace) + "\n");
 }
 
-void write_text(std::string_view text) {
-  std::string folded;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    folded += for_stream(STDOUT_FILENO, text.substr(begin, end - begin));
-    if (end < text.size()) folded += '\n';
-    begin = end + 1;
-  }
-  write_data(folded);
-}
+void write_text(std::string_view text) { write_data(for_stream(STDOUT_FILENO, text)); }
+
+void tell_user(std::string_view message) { print_message(for_stream(STDERR_FILENO, message)); }
 
 void write_data(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail();

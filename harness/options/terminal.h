@@ -30,9 +30,9 @@ std::string wrap(std::string_view text, std::size_t indent, std::size_t columns 
 std::string two_columns(std::string_view left, std::string_view right, std::size_t start,
                         std::size_t columns = kColumns);
 
-/// Returns a line of a message with control characters made visible (visible_text()). On a terminal
-/// the line is wrapped at the terminal's width. Continuation lines are indented by two blanks, and
-/// words longer than a line are broken after commas.
+/// Returns a message with control characters made visible (visible_text()). On a terminal, each
+/// line is wrapped at the terminal's width. Continuation lines are indented by two blanks, and words
+/// longer than a line are broken after commas.
 std::string for_stream(int descriptor, std::string_view text);
 
 /// Reports that the reader closed standard output, as in `thinpipe list | head -1`. The command
@@ -62,6 +62,9 @@ void write_stdout(std::string_view text);
 
 /// Writes text for a person: like write_stdout(), with lines wrapped by for_stream().
 void write_text(std::string_view text);
+
+/// Prints a message on standard error, with lines wrapped by for_stream().
+void tell_user(std::string_view message);
 
 /// Returns null for a missing or non-finite value.
 nlohmann::ordered_json number_or_null(std::optional<double> value);

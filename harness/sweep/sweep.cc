@@ -3,7 +3,6 @@
 #include "harness/sweep/sweep.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -18,7 +17,6 @@
 #include "base/error.h"
 #include "base/statistics.h"
 #include "base/units.h"
-#include "base/visible.h"
 #include "compressors/registry.h"
 #include "harness/hosts/hosts.h"
 #include "harness/launch/calibration.h"
@@ -396,8 +394,6 @@ class Session {
 
 // Measures points with a writer of their own.
 using Runner = std::function<int(std::vector<SweepPoint>, RecordWriter&)>;
-
-void tell_user(const std::string& line) { print_message(for_stream(STDERR_FILENO, line)); }
 
 // Opens the records and calls `run` with the points that are not in them yet.
 int with_missing_points(const SweepOptions& options, const Trace& trace, const PointWork* work,

@@ -105,6 +105,13 @@ class TerminalTest(RunCase):
         self.check_width(text)
         self.assertIn("n" * 90, "".join(ESCAPE.sub("", text).split()))  # nothing is lost
 
+    def test_a_list_in_a_message_keeps_its_lines(self):
+        broken = os.path.join(os.environ["TEST_PLUGINS"], "broken_methods.so")
+        text = self.at_terminal("quality", "--trace", TRACE, "--plugin", broken, "-c", "throws",
+                                "-c", "fails", codes=(4,))
+        self.check_width(text)
+        self.assertRegex(text, r"quality: 2 compressors failed\r\n")
+
     def test_a_bar_says_how_long_it_will_take_and_colours_come_only_where_they_may(self):
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             plain = pool.submit(self.at_terminal, *SHORT, "--out", "plain")

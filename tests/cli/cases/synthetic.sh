@@ -26,7 +26,7 @@ thinpipe trace info synthetic:model=lenet5,workers=2,rho_step=0.1
 thinpipe trace info synthetic:elements=2k,steps=1000000,workers=65536 --json |
   grep -E '"(identity|steps|complete|drawn_bytes_per_rank|first_loss)"'
 thinpipe trace info synthetic:model=llama-3-8b,workers=65536 |
-  sed -n 's/; this machine has .*/; this machine has SOME/; /^memory/p'
+  sed -n '/^memory/,/^second/p' | tr -s ' \n' ' ' | sed 's/machine has .*/machine has SOME\n/'
 thinpipe trace verify synthetic:elements=5; echo "exit $?"
 thinpipe trace verify synthetic:elements=5 --json
 thinpipe-make-trace captured
