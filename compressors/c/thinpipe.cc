@@ -417,6 +417,9 @@ int thinpipe_load(thinpipe_compressor* compressor, const void* state, size_t siz
     } catch (const InputError& refused) {
       own.reset();
       throw InputError(refused.what());  // not a PayloadError
+    } catch (...) {
+      own.reset();
+      throw;
     }
   });
 }

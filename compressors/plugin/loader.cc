@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "compressors/plugin/plugin_compressor.h"
 #include "compressors/plugin/thinpipe_plugin.h"
 
 namespace thinpipe {
@@ -153,6 +154,8 @@ Library open_library(const std::filesystem::path& file) {
     fail(file, "it cannot be loaded: " + damage);
   // The path is absolute because dlopen searches the system's folders for a bare name. RTLD_LOCAL
   // allows two plug-ins to have functions of one name.
+  const std::string name = "plug-in " + in_quotes(file.string());
+  const ExitGuard guard(name, "its initialisation");
   Library library(dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL));
   if (!library) fail(file, fmt::format("it cannot be loaded: {}", excerpt(dlerror())));
   return library;
@@ -161,6 +164,8 @@ Library open_library(const std::filesystem::path& file) {
 const thinpipe_plugin* ask(void* library, const std::string& file) {
   const auto entry = reinterpret_cast<Entry>(dlsym(library, kEntry));
   if (!entry) fail(file, fmt::format("it exports no function {}", kEntry));
+  const std::string name = "plug-in " + in_quotes(file);
+  const ExitGuard guard(name, kEntry);
   try {
     return entry(THINPIPE_PLUGIN_ABI);
   } catch (const std::exception& error) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <limits>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/visible.h"
 #include "compressors/kernels/buffer.h"
 #include "compressors/kernels/parallel.h"
 #include "compressors/kernels/sums.h"
@@ -23,6 +25,18 @@
 
 namespace thinpipe {
 namespace {
+
+// The innermost ExitGuard of this thread. exit() runs its handlers in the thread that calls it, so
+// a plug-in's code in another thread is not blamed.
+thread_local const std::string* running_plugin = nullptr;
+thread_local const char* running_function = nullptr;
+
+void refuse_exit() {
+  if (running_plugin == nullptr) return;
+  print_message("thinpipe: " + *running_plugin + ": " + running_function +
+                " called exit(), expected a status");
+  std::_Exit(kExitFailed);
+}
 
 /// Reports that a plug-in broke its contract: it threw, wrote out of bounds, or returned an
 /// impossible value.
@@ -66,6 +80,7 @@ class GuardedRoom {
 /// Runs `work`, which calls `function` of the plug-in. @throws PluginError for its exceptions.
 template <class Work>
 auto call_plugin(const PluginMethod& method, const char* function, Work&& work) {
+  const ExitGuard guard(method.label, function);
   try {
     return std::forward<Work>(work)();
   } catch (const std::exception& error) {
@@ -294,7 +309,7 @@ class PluginInstance {
     const PluginMethod* method;
     void operator()(void* instance) const {
       try {
-        method->functions.destroy(instance);
+        call_plugin(*method, "destroy", [&] { method->functions.destroy(instance); });
       } catch (...) {
         // Called from destructors, which must not throw.
       }
@@ -415,8 +430,8 @@ class PluginCompressor : public Compressor {
     // nevertheless, to detect a decoder that writes out of bounds before it gets the caller's
     // array.
     if (!kept && tried_) return 0;
-    tried_ = true;
     const auto decoded = parts_.instance->decode_own(payload);
+    tried_ = true;
     if (!remainder.empty()) subtract(decoded, remainder);
     if (!mirror.empty()) add_scaled(decoded, 1.0F, mirror);
     return kept ? kKeepPasses : 0;
@@ -437,6 +452,16 @@ class PluginCompressor : public Compressor {
 };
 
 }  // namespace
+
+ExitGuard::ExitGuard(const std::string& plugin, const char* function) {
+  static const bool kRegistered =
+      std::atexit(refuse_exit) == 0 && std::at_quick_exit(refuse_exit) == 0;
+  if (!kRegistered) throw RunError(plugin + ": no handler of exit() can be registered");
+  running_plugin = &plugin;
+  running_function = function;
+}
+
+ExitGuard::~ExitGuard() { running_plugin = nullptr; }
 
 std::unique_ptr<Compressor> make_plugin_compressor(std::shared_ptr<const PluginMethod> method,
                                                    const Parameters& parameters,

@@ -16,6 +16,18 @@ struct PluginMethod {
   std::string label;                 ///< "plug-in 'sign.so', method 'example-sign'"
 };
 
+/// Exists while a plug-in's code runs. If that code calls exit(), the program ends with a message
+/// and kExitFailed, whatever status the plug-in gave: half a result must not look like a success.
+/// A plug-in's exit() in a thread of its own and its _exit() are not noticed.
+class ExitGuard {
+ public:
+  /// Names the code in the message. The names must live as long as the guard.
+  ExitGuard(const std::string& plugin, const char* function);
+  ~ExitGuard();
+  ExitGuard(const ExitGuard&) = delete;
+  ExitGuard& operator=(const ExitGuard&) = delete;
+};
+
 /// Makes a compressor of a plug-in's method. The plug-in's errors become a RunError naming file and
 /// method: exceptions, writes outside the payload, impossible sizes and counts, a payload of its
 /// own that it cannot decode.

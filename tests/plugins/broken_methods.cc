@@ -1,5 +1,6 @@
 // Methods that each break the contract in one way, named after it. Their other functions send one
 // byte and decode to nothing.
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
@@ -74,6 +75,7 @@ constexpr auto sized = broken<&Method::max_encoded_size>;
 constexpr auto encoding = broken<&Method::encode>;
 constexpr auto decoding = broken<&Method::decode_add>;
 constexpr auto saving = broken<&Method::save>;
+constexpr auto loading = broken<&Method::load>;
 constexpr auto summed_as = broken<&Method::aggregation>;
 
 Method between_ranks(const char* name) {
@@ -157,6 +159,11 @@ const Method kMethods[] = {
                out[elements] = 1;
                return 0;
              }),
+    decoding("decodes-to-nan",
+             [](const void*, const void*, size_t, float, float* out, size_t, Error*) {
+               out[2] = std::nanf("");
+               return 0;
+             }),
     // The same payload to something else every time.
     decoding("decodes-otherwise",
              [](const void*, const void*, size_t, float, float* out, size_t, Error*) {
@@ -189,6 +196,10 @@ const Method kMethods[] = {
              std::memset(state, 1, size + 4);
              return 0;
            }),
+    loading("cannot-load",
+            [](void*, const void*, size_t, Error* error) {
+              return fail(error, THINPIPE_PLUGIN_FAILED, "the disk is gone");
+            }),
 };
 
 }  // namespace

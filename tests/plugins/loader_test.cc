@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "compressors/c/thinpipe.h"
 #include "compressors/plugin/loader.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/plugins/loaded.h"
@@ -165,8 +166,9 @@ TEST(Broken, EncodersAreCaught) {
   for (const auto& [method, said] : cases) {
     for (const char* memory : {"none", "residual"}) {
       const auto compressor = make_loaded(method + ":memory=" + memory, kElements);
-      EXPECT_THAT(error_text<RunError>([&] { testing::encode(*compressor, gradient); }),
-                  names(method, said));
+      for (int attempt = 0; attempt < 2; ++attempt)
+        EXPECT_THAT(error_text<RunError>([&] { testing::encode(*compressor, gradient); }),
+                    names(method, said));
     }
   }
 }
@@ -200,6 +202,42 @@ TEST(Broken, StatesAreGuardedToo) {
   std::vector<std::byte> state;
   EXPECT_THAT(error_text<RunError>([&] { compressor->save_state(state); }),
               names("saves-too-much", "save wrote outside of the 8 bytes of its state"));
+}
+
+// The memory is loaded before the plug-in's state, and must not stay.
+TEST(Broken, AStateThatCannotBeLoadedResetsTheCompressorOfTheCInterface) {
+  make_loaded("none", 1);
+  const std::int64_t shape[] = {kElements};
+  const thinpipe_setup setup = {sizeof(thinpipe_setup), "layer", shape, 1, 1, 0, 1};
+  thinpipe_compressor* compressor = nullptr;
+  ASSERT_EQ(thinpipe_open("cannot-load:memory=residual", &setup, &compressor, nullptr),
+            THINPIPE_OK);
+  const auto state = [&] {
+    const void* data = nullptr;
+    std::size_t size = 0;
+    EXPECT_EQ(thinpipe_save(compressor, &data, &size, nullptr), THINPIPE_OK);
+    const auto* const bytes = static_cast<const std::byte*>(data);
+    return std::vector<std::byte>(bytes, bytes + size);
+  };
+  const std::vector<std::byte> fresh = state();
+  const auto values = testing::heavy(kElements, 1);
+  const thinpipe_gradient gradient = {.struct_size = sizeof gradient,
+                                      .values = values.data(),
+                                      .squares = nullptr,
+                                      .elements = kElements,
+                                      .step = 0,
+                                      .epoch = 0,
+                                      .shared_scale = 0};
+  std::byte payload[16];
+  ASSERT_EQ(thinpipe_encode(compressor, &gradient, payload, sizeof payload, nullptr, nullptr),
+            THINPIPE_OK);
+  const std::vector<std::byte> used = state();
+  EXPECT_NE(used, fresh);
+  thinpipe_error error;
+  EXPECT_EQ(thinpipe_load(compressor, used.data(), used.size(), &error), THINPIPE_FAILED);
+  EXPECT_THAT(error.message, HasSubstr("load failed: the disk is gone"));
+  EXPECT_EQ(state(), fresh);
+  thinpipe_close(compressor);
 }
 
 }  // namespace
