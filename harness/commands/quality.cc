@@ -1,5 +1,7 @@
 // `thinpipe quality`: quality of compressors on the gradients of a trace, without a network.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "compressors/simd.h"
 #include "harness/commands/compressor_options.h"
 #include "harness/commands/verbs.h"
@@ -73,6 +76,13 @@ int quality(const Trace& trace, const std::vector<Spec>& specs, OfflineOptions o
             {"compressors", Json::array()}};
   QualityTable table;
   std::vector<Point> totals;
+  std::vector<std::string> failures;
+  auto record = [&, begun = false](const std::vector<Point>& points) mutable {
+    if (!writer) return;
+    if (!begun) writer->append(header);
+    begun = true;
+    for (const Point& point : points) writer->append(point);
+  };
   {
     const auto work = static_cast<double>(trace.elements()) * static_cast<double>(options.ranks) *
                       static_cast<double>(options.steps);
@@ -80,21 +90,29 @@ int quality(const Trace& trace, const std::vector<Spec>& specs, OfflineOptions o
     for (const Spec& spec : specs) {
       options.dump = dump_folder(arguments, spec, specs.size() == 1);
       progress.describe(spec.to_string());
-      const CompressorQuality quality = replay_offline(
-          trace, spec, options,
-          [&](std::size_t elements) { progress.advance(static_cast<double>(elements)); });
-      json["compressors"].push_back(quality_json(quality, rows));
-      const std::vector<Point> points = quality_points(quality);
-      if (writer && totals.empty()) writer->append(header);
-      if (writer)
-        for (const Point& point : points) writer->append(point);
-      totals.push_back(points.front());
-      table.add(quality, rows);
+      try {
+        const CompressorQuality quality = replay_offline(
+            trace, spec, options,
+            [&](std::size_t elements) { progress.advance(static_cast<double>(elements)); });
+        json["compressors"].push_back(quality_json(quality, rows));
+        const std::vector<Point> points = quality_points(quality);
+        record(points);
+        totals.push_back(points.front());
+        table.add(quality, rows);
+      } catch (const SystemError&) {
+        throw;  // of the machine, such as a full disk
+      } catch (const RunError& error) {
+        record({failed_quality_point(spec, trace.elements(), error.what())});
+        failures.push_back(fmt::format("\n  {}: {}", spec.to_string(), error.what()));
+      }
     }
   }
-  arguments.flag("json") ? write_json(json)
-                         : write_text(table.text() + quality_sentences(header, totals));
-  return kExitGood;
+  if (arguments.flag("json"))
+    write_json(json);
+  else if (!totals.empty())
+    write_text(table.text() + quality_sentences(header, totals));
+  if (failures.empty()) return kExitGood;
+  throw RunError(counted(failures.size(), "compressor") + " failed" + joined(failures, ""));
 }
 
 Action prepare_quality(const Arguments& arguments) {

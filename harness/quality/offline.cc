@@ -13,8 +13,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "compressors/kernels/buffer.h"
+#include "compressors/kernels/sums.h"
 #include "compressors/registry.h"
 #include "harness/files/tensor_file.h"
+#include "workloads/trace/json_fields.h"
 
 namespace thinpipe {
 namespace {
@@ -105,6 +107,7 @@ class Offline {
           if (exchanged) {
             gradients[r].shared_scale = scale;
             sample = exchange(gradients[r], prepared[r], lane);
+            check_decoded(lane, first_rank + r, step, infos_[tensor].name);
             std::fill(lane.period_sum.begin(), lane.period_sum.end(), 0.0F);
           } else {
             lane.compressor->hold(gradients[r]);
@@ -191,6 +194,14 @@ class Offline {
       sample.overlap = overlap_with_top_k(c, lane.decoded, work_);
     }
     return sample;
+  }
+  // The gradients are finite, so a value that is not finite is the compressor's.
+  void check_decoded(const Lane& lane, std::size_t rank, std::size_t step,
+                     const std::string& tensor) const {
+    const std::size_t at = first_non_finite(lane.decoded);
+    if (at == kAllFinite) return;
+    throw RunError(fmt::format("rank {}, step {}, tensor '{}': element {} is decoded to {}", rank,
+                               step, printable(tensor), at, lane.decoded[at]));
   }
   // Writes DUMP/rank-000/step-00000000.safetensors, named as in a trace, with `decoded/NAME` of
   // every tensor and `residual/NAME` of tensors with a residual; compressor, rank and step are

@@ -46,7 +46,8 @@ struct CompressorQuality {
 /// between exchanges and share their scale where the method does. Decodes every payload.
 /// @param advance  called from time to time with the elements compressed since the last call
 /// @throws InputError for a bad spec, or for gradients with values that are not finite where
-/// bad_values refuses these.
+/// bad_values refuses these; RunError if the compressor fails, or decodes to a value that is not
+/// finite.
 CompressorQuality replay_offline(const Trace& trace, const Spec& spec,
                                  const OfflineOptions& options,
                                  const std::function<void(std::size_t)>& advance = {});

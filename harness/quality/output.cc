@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/units.h"
+#include "compressors/registry.h"
 #include "harness/options/terminal.h"
 
 namespace thinpipe {
@@ -102,13 +103,18 @@ Metrics metrics_of(const QualitySummary& summary, bool all_tensors) {
   return metrics;
 }
 
+Point empty_point(const Spec& spec, const std::string& tensor, std::size_t elements) {
+  Point point;
+  point.id = spec.to_string() + "|" + tensor;
+  point.axes.compressor = parameters_of(spec).text();
+  point.axes.method = spec.name;
+  point.quality = {tensor, static_cast<double>(elements)};
+  return point;
+}
+
 Point quality_point(const CompressorQuality& quality, const std::string& tensor,
                     const QualitySummary& summary) {
-  Point point;
-  point.id = quality.spec.to_string() + "|" + tensor;
-  point.axes.compressor = quality.compressor;
-  point.axes.method = quality.spec.name;
-  point.quality = {tensor, static_cast<double>(summary.elements)};
+  Point point = empty_point(quality.spec, tensor, summary.elements);
   point.at = {summary.series.step, summary.series.rank};
   point.metrics = metrics_of(summary, tensor == "*");
   return point;
@@ -181,6 +187,13 @@ std::vector<Point> quality_points(const CompressorQuality& quality) {
   for (const TensorQuality& tensor : quality.tensors)
     points.push_back(quality_point(quality, tensor.info.name, tensor.summary));
   return points;
+}
+
+Point failed_quality_point(const Spec& spec, std::size_t elements, const std::string& reason) {
+  Point point = empty_point(spec, "*", elements);
+  point.status = Status::kFailed;
+  point.reasons = {reason};
+  return point;
 }
 
 }  // namespace thinpipe

@@ -38,4 +38,8 @@ nlohmann::ordered_json quality_json(const CompressorQuality& quality, QualityRow
 /// then a record for each tensor.
 std::vector<Point> quality_points(const CompressorQuality& quality);
 
+/// Returns the one point, of all tensors together, of a compressor that failed.
+/// @param elements  of all tensors
+Point failed_quality_point(const Spec& spec, std::size_t elements, const std::string& reason);
+
 }  // namespace thinpipe

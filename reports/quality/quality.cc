@@ -213,7 +213,11 @@ std::vector<std::string> quality_notes() {
 QualityPageData summarize_quality(const Records& records) {
   QualityPageData summary;
   for (const Point& point : records.points) {
-    if (point.status != Status::kOk) continue;
+    if (point.status != Status::kOk) {
+      summary.failures.push_back(point.id.substr(0, point.id.find('|')) +
+                                 " failed: " + joined(point.reasons, "; "));
+      continue;
+    }
     QualityRow row = row_of(point);
     (row.tensor == "*" ? summary.totals : summary.tensors).push_back(std::move(row));
   }
@@ -254,6 +258,7 @@ std::vector<std::string> quality_findings(const QualityPageData& summary) {
                         " has the lowest relative error among the compressors: " +
                         format_percent(least_error->error) + " at " +
                         format_number(least_error->bits) + " bits per element.");
+  for (const std::string& failure : summary.failures) sentences.push_back(failure + ".");
   return sentences;
 }
 

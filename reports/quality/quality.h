@@ -37,14 +37,16 @@ struct QualityRow {
 /// The points in the records' order: rows of all tensors together, and rows of single tensors.
 struct QualityPageData {
   std::vector<QualityRow> totals, tensors;
+  std::vector<std::string> failures;  ///< compressors that failed, with reasons
 };
 
-/// Summarizes the points with status `ok`. @throws InputError without such a point of all tensors
+/// Summarizes the points with status `ok`, and lists the others. @throws InputError without such a
+/// point of all tensors
 QualityPageData summarize_quality(const Records& records);
 
 /// Returns sentences that name the compressors with the k-hat / k (sent over requested elements)
-/// farthest from 1 and nearest to 1, and with the lowest error. The sentences are plain text, not
-/// escaped.
+/// farthest from 1 and nearest to 1, with the lowest error, and those that failed. The sentences
+/// are plain text, not escaped.
 std::vector<std::string> quality_findings(const QualityPageData& summary);
 
 /// Returns the report as an HTML page, or as Markdown. All text from the records is escaped.

@@ -102,6 +102,17 @@ TEST(Kept, MarkdownAndFindingsTellThem) {
               HasSubstr("sends 1.17\xc3\x97 the requested number of elements (90 % CI "));
 }
 
+TEST(Kept, AFailedCompressorIsNamedWithItsReason) {
+  TemporaryFolder folder;
+  Records read = records(folder);
+  read.points[0].status = Status::kFailed;
+  read.points[0].reasons = {"element 2 is decoded to nan"};
+  const QualityPageData summary = summarize_quality(read);
+  EXPECT_EQ(summary.totals.size(), 2U);
+  EXPECT_EQ(quality_findings(summary).back(),
+            "sidco:ratio=0.1 failed: element 2 is decoded to nan.");
+}
+
 TEST(Kept, ACompressorThatSendsNothingHasTheWorstQuality) {
   QualityPageData summary;
   for (const double sent : {1.0, 0.0}) {
