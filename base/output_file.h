@@ -198,6 +198,12 @@ class OutputFile {
   std::uint64_t size_ = 0;
 };
 
+/// Returns true if an output's name stands for standard output, as /dev/stdout does. Nothing else
+/// may then be printed there.
+inline bool names_stdout(const std::filesystem::path& path) {
+  return output_detail::follow_links(path).descriptor == STDOUT_FILENO;
+}
+
 /// Writes a whole output. @throws as OutputFile does
 inline void write_output(const std::filesystem::path& path, std::string_view text) {
   OutputFile file(path);

@@ -79,9 +79,11 @@ BenchOptions options_of(const Arguments& arguments) {
   return options;
 }
 
+bool is_stdout(const std::string& file) { return file == "-" || names_stdout(file); }
+
 // Opens the file before the measurement, so that a wrong name does not waste minutes.
 std::optional<OutputFile> open_json(const std::string& file) {
-  if (file.empty() || file == "-") return std::nullopt;
+  if (file.empty() || is_stdout(file)) return std::nullopt;
   return OutputFile(file);
 }
 
@@ -141,8 +143,8 @@ int bench(const Arguments& arguments, const BenchOptions& options) {
     output->write(result.json);
     output->commit();
   }
-  file == "-" ? write_stdout(result.json)
-              : write_text(tables(options, result) + bench_sentences(header, points));
+  is_stdout(file) ? write_stdout(result.json)
+                  : write_text(tables(options, result) + bench_sentences(header, points));
   if (result.failures.empty()) return kExitGood;
   std::string message = counted(result.failures.size(), "point") + " failed";
   for (const BenchFailure& failure : result.failures)

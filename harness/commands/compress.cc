@@ -10,11 +10,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/visible.h"
 #include "harness/commands/compressor_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/compress_file.h"
@@ -148,6 +151,19 @@ bool same_file(const std::filesystem::path& one, const std::filesystem::path& ot
          std::filesystem::equivalent(one, other, none);
 }
 
+/// Refuses two outputs on standard output.
+void check_outputs(const Arguments& arguments) {
+  if (arguments.flag("json") && names_stdout(arguments.text("out")))
+    throw InputError("--json and --out " + arguments.text("out") +
+                     " are both standard output; expected a file for --out");
+}
+
+/// Prints a table, on standard error if standard output has the data.
+void print_table(const std::string& text, const Arguments& arguments) {
+  if (!names_stdout(arguments.text("out"))) return write_text(text);
+  print_message(std::string_view(text).substr(0, text.size() - 1));
+}
+
 Action prepare_compress(const Arguments& arguments) {
   load_plugins(arguments);
   CompressOptions options;
@@ -158,6 +174,7 @@ Action prepare_compress(const Arguments& arguments) {
   if (same_file(options.out, options.in) || same_file(options.out, options.state) ||
       same_file(options.in, options.state))
     throw InputError("--in, --out and --state must be different files");
+  check_outputs(arguments);
   if (arguments.given("seed")) options.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
   if (arguments.given("step")) options.step = static_cast<std::uint64_t>(arguments.integer("step"));
   options.epoch = arguments.real("epoch");
@@ -167,7 +184,7 @@ Action prepare_compress(const Arguments& arguments) {
   return [&arguments, options] {
     const CompressOutcome outcome = compress_file(options);
     arguments.flag("json") ? write_json(to_json(outcome, arguments))
-                           : write_text(to_text(outcome, arguments));
+                           : print_table(to_text(outcome, arguments), arguments);
     return kExitGood;
   };
 }
@@ -233,12 +250,14 @@ Action prepare_decompress(const Arguments& arguments) {
   options.out = arguments.text("out");
   if (same_file(options.in, options.out))
     throw InputError("--in and --out must be different files");
+  check_outputs(arguments);
   options.max_elements = static_cast<std::uint64_t>(arguments.integer("max-elements"));
   options.threads = threads_of(arguments);
   use_simd(arguments);
   return [&arguments, options] {
     const DecompressOutcome outcome = decompress_file(options);
-    arguments.flag("json") ? write_json(to_json(outcome, arguments)) : write_text(to_text(outcome));
+    arguments.flag("json") ? write_json(to_json(outcome, arguments))
+                           : print_table(to_text(outcome), arguments);
     return kExitGood;
   };
 }
