@@ -238,6 +238,7 @@ Action prepare_predict(const Arguments& arguments) {
   check_time_scales(options);
   given_message_time(arguments);  // throws for a wrong one before anything is measured
   const auto trace = std::make_shared<const Trace>(open_trace(options.trace));
+  warn_of_rules(options.compressors, *trace);
   return [&arguments, options, trace] { return run_predict(arguments, options, *trace); };
 }
 

@@ -117,6 +117,7 @@ Action prepare_chakra_export(const Arguments& arguments, const std::shared_ptr<c
   SweepOptions options;
   options.compressors = {CompressorRules::parse(arguments.text("compressor"))};
   for (const Spec& spec : options.compressors.front().specs()) check_spec(spec);
+  warn_of_rules(options.compressors, *trace);
   options.ranks = {static_cast<int>(trace->ranks())};
   options.zero_non_finite = bad_values_of(arguments) == BadValues::kZero;
   options.device = arguments.text("device");

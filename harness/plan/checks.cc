@@ -7,11 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "compressors/cuda/gpu.h"
 #include "compressors/registry.h"
 #include "compressors/simd.h"
 #include "harness/files/open_trace.h"
 #include "harness/machine/machine.h"
+#include "harness/options/terminal.h"
 #include "netem/schedule/links.h"
 #include "netem/topology/flows.h"
 #include "netem/topology/time_scale.h"
@@ -223,7 +225,23 @@ void check_simulated(const SweepOptions& options) {
                                          collective.to_string(), spec.to_string(), ranks, why));
 }
 
+void warn_of_rules(const std::vector<CompressorRules>& compressors, const Trace& trace) {
+  std::vector<std::string> names, told;
+  for (const TraceTensor& tensor : trace.tensors()) names.push_back(tensor.name);
+  if (names.empty()) return;
+  for (const CompressorRules& rules : compressors)
+    for (const std::string& pattern : rules.unmatched(names)) {
+      if (std::ranges::find(told, pattern) != told.end()) continue;
+      told.push_back(pattern);
+      const std::string& nearest = *std::ranges::min_element(
+          names, {}, [&](const std::string& name) { return edit_distance(pattern, name); });
+      tell_user(fmt::format("compressor rule {} matches none of the {} tensors; the nearest is {}",
+                            in_quotes(pattern), names.size(), in_quotes(nearest)));
+    }
+}
+
 void check_sweep(const SweepOptions& options, const Trace& trace) {
+  warn_of_rules(options.compressors, trace);
   if (options.simulated) {
     check_collectives(options);
     check_epochs(options);

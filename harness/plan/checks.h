@@ -15,6 +15,11 @@ namespace thinpipe {
 /// @throws InputError, RunError
 void check_sweep(const SweepOptions& options, const Trace& trace);
 
+/// Prints a warning for each pattern of compressor rules that matches no tensor of the trace, with
+/// the tensor whose name is nearest. Tensors without a rule go uncompressed, so a misspelt pattern
+/// would measure another compressor than its name says.
+void warn_of_rules(const std::vector<CompressorRules>& compressors, const Trace& trace);
+
 /// Checks that the records are of this trace, because figures in one file are drawn together.
 /// @throws InputError when the records are of a different trace
 void check_same_trace(const Records& existing, const Trace& trace);

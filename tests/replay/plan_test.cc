@@ -47,6 +47,17 @@ TEST(CompressorRules, TheFirstPatternThatMatchesDecides) {
   EXPECT_EQ(of("*[12].weight:3lc", "fc3.weight"), "none");
 }
 
+TEST(CompressorRules, APatternWithoutATensorIsFound) {
+  const std::vector<std::string> tensors = {"conv1.weight", "fc1.bias"};
+  const auto unmatched = [&](const std::string& rules) {
+    return CompressorRules::parse(rules).unmatched(tensors);
+  };
+  // The second rule has a tensor, although the first one decides about it.
+  EXPECT_THAT(unmatched("conv*:none;conv1.*:bf16;fc?.weight:3lc;*:topk"),
+              ElementsAre("fc?.weight"));
+  EXPECT_THAT(unmatched("topk"), ElementsAre());
+}
+
 TEST(CompressorRules, ASingleNameEndsInASemicolon) {
   const CompressorRules rules = CompressorRules::parse("fc1.weight:topk:ratio=0.01;");
   EXPECT_FALSE(rules.uniform());

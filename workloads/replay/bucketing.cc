@@ -100,9 +100,20 @@ std::vector<CompressorRules> CompressorRules::expand(std::string_view text) {
 
 const Spec& CompressorRules::of(const std::string& tensor) const {
   for (const Rule& rule : rules_)
-    if (rule.pattern.empty() || fnmatch(rule.pattern.c_str(), tensor.c_str(), 0) == 0)
-      return rule.spec;
+    if (rule.matches(tensor)) return rule.spec;
   return kUncompressed;
+}
+
+std::vector<std::string> CompressorRules::unmatched(std::span<const std::string> tensors) const {
+  std::vector<std::string> patterns;
+  for (const Rule& rule : rules_)
+    if (std::ranges::none_of(tensors, [&](const auto& tensor) { return rule.matches(tensor); }))
+      patterns.push_back(rule.pattern);
+  return patterns;
+}
+
+bool CompressorRules::Rule::matches(const std::string& tensor) const {
+  return pattern.empty() || fnmatch(pattern.c_str(), tensor.c_str(), 0) == 0;
 }
 
 std::vector<Spec> CompressorRules::specs() const {

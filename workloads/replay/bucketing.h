@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,9 @@ class CompressorRules {
   /// Returns all specs that of() may return, each once, the first rule's first.
   std::vector<Spec> specs() const;
 
+  /// Returns the patterns that match none of the tensors, in the rules' order.
+  std::vector<std::string> unmatched(std::span<const std::string> tensors) const;
+
   /// Returns the name of the method, or "rules".
   std::string method() const { return uniform() ? rules_[0].spec.name : "rules"; }
   /// Returns the canonical text, which parse() reads.
@@ -52,6 +56,7 @@ class CompressorRules {
   struct Rule {
     std::string pattern;  // "" for all
     Spec spec;
+    bool matches(const std::string& tensor) const;
     bool operator==(const Rule&) const = default;
   };
   CompressorRules() = default;

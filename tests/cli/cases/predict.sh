@@ -50,3 +50,4 @@ thinpipe predict --trace $trace --codec-times . -c 3lc --message-time fast
 thinpipe predict --trace synthetic:model=resnet20 --codec-times . -c 3lc
 thinpipe predict --trace $trace --codec-times nowhere -c 3lc
 thinpipe predict --trace $trace --device cuda -c 3lc
+predict -c 'cov*:none;*:3lc;*.wieght:3lc'
