@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
 #include "compressors/plugin/loader.h"
 #include "compressors/simd.h"
+#include "harness/options/terminal.h"
 
 namespace thinpipe {
 SpecWords::mapped_type parameter_words(const std::vector<ParameterInfo>& parameters) {
@@ -42,13 +42,21 @@ Spec one_compressor(const Arguments& arguments) {
 
 std::vector<Spec> all_compressors(const Arguments& arguments, std::vector<Spec> first) {
   std::vector<Spec> specs = std::move(first);
-  for (const std::string& text : arguments.texts("compressor")) {
-    for (const Spec& spec : expand_specs(text)) {
-      check_spec(spec);
-      if (std::find(specs.begin(), specs.end(), spec) == specs.end()) specs.push_back(spec);
-    }
-  }
+  DistinctCompressors distinct;
+  for (const Spec& spec : specs) distinct.add(spec);
+  for (const std::string& text : arguments.texts("compressor"))
+    for (const Spec& spec : expand_specs(text))
+      if (distinct.add(spec)) specs.push_back(spec);
   return specs;
+}
+
+bool DistinctCompressors::add(const Spec& spec) {
+  const std::string text = spec.to_string();
+  const auto [found, added] = first_.try_emplace(parameters_of(spec).text(), text);
+  if (!added && found->second != text)
+    tell_user(fmt::format("{} is the same compressor as {} and is measured once, as the latter",
+                          text, found->second));
+  return added;
 }
 
 OptionInfo threads_option(const std::string& who) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,9 +26,20 @@ SpecWords::mapped_type parameter_words(const std::vector<ParameterInfo>& paramet
 OptionInfo compressor_option(bool repeatable);
 /// Returns the value of `--compressor`. Alternatives (`|`) are refused. @throws InputError
 Spec one_compressor(const Arguments& arguments);
-/// Returns `first` and then all values of `--compressor` with their alternatives, without
-/// duplicates. @throws InputError
+/// Returns `first` and then all values of `--compressor` with their alternatives, each compressor
+/// once. @throws InputError
 std::vector<Spec> all_compressors(const Arguments& arguments, std::vector<Spec> first = {});
+
+/// Finds specs that make the same compressor, as topk and topk:ratio=0.01 do.
+class DistinctCompressors {
+ public:
+  /// Returns false if the compressor was added before. If its spec was another text then, prints a
+  /// message, because records and reports name the first. @throws InputError for a wrong spec
+  bool add(const Spec& spec);
+
+ private:
+  std::map<std::string, std::string> first_;  ///< spec as written, by the spec with all parameters
+};
 
 /// Maximum of `--threads`: above the core count of target machines, so that a typing error does not
 /// start thousands of threads.

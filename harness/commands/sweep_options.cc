@@ -39,10 +39,14 @@ std::vector<CompressorRules> baselines_of(const Arguments& arguments) {
 std::vector<CompressorRules> compressors_of(const Arguments& arguments) {
   std::vector<CompressorRules> all;
   if (!arguments.flag("no-baseline")) all = baselines_of(arguments);
+  DistinctCompressors distinct;
+  for (const CompressorRules& baseline : all) distinct.add(baseline.specs().front());
   for (const std::string& text : arguments.texts("compressor"))
     for (const CompressorRules& rules : CompressorRules::expand(text)) {
       for (const Spec& spec : rules.specs()) check_spec(spec);
-      if (std::find(all.begin(), all.end(), rules) == all.end()) all.push_back(rules);
+      if (rules.uniform() ? distinct.add(rules.specs().front())
+                          : std::find(all.begin(), all.end(), rules) == all.end())
+        all.push_back(rules);
     }
   return all;
 }

@@ -63,6 +63,18 @@ TEST(Again, KeepsBucketingsCollectivesAndNetworks) {
                     3 * 3 * 2);
 }
 
+TEST(SweepOptions, HaveACompressorOnceHoweverItsDefaultsAreWritten) {
+  const auto compressors = [](const std::string& one, const std::string& other) {
+    return options_of({"thinpipe", "run", "--trace", "T", "--out", "out", "--no-baseline", "-c",
+                       one, "-c", other})
+        .compressors;
+  };
+  ASSERT_EQ(compressors("topk", "topk:ratio=0.01").size(), 1U);
+  EXPECT_EQ(compressors("topk:ratio=0.01", "topk").front().to_string(), "topk:ratio=0.01");
+  EXPECT_EQ(compressors("topk", "topk:ratio=0.1").size(), 2U);
+  EXPECT_EQ(compressors("topk", "*:topk;").size(), 2U);
+}
+
 TEST(Again, IsSilentWithoutALaunch) {
   Records records;
   EXPECT_EQ(again_command(records, Point()), "");
