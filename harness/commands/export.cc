@@ -144,9 +144,13 @@ Verb merge_verb() {
   return {.name = "merge",
           .summary = "Merge the records of several runs into one folder",
           .description =
-              "Merges the parts of a sweep (`thinpipe run --shard`). Refuses records with "
-              "different settings: machine, build, trace, seed or options. If a point occurs "
-              "twice, the later one counts.",
+              "Writes the launches of all folders to one file: the parts of a sweep (`thinpipe run "
+              "--shard`), or launches of `bench` or `quality` for `thinpipe gate`. Refuses records "
+              "of different commands, machines, builds, traces, seeds, threads or instruction "
+              "sets, and runs or trainings with different options. Options of `bench` and "
+              "`quality` that are not part of a point's name are not compared. If a point occurs "
+              "twice, reports show the later one, and `gate` and `history` take both as "
+              "launches.",
           .options = {required(
               folder_option("out", "DIR", "", "folder for records.jsonl; created if missing"))},
           .positionals = {{.name = "DIR",
