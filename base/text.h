@@ -66,14 +66,20 @@ inline std::string nearest(std::string_view word, const std::vector<std::string>
 }
 
 /// Returns a file name that is valid everywhere, such as "topk-ratio=0.01" for "topk:ratio=0.01".
-/// ASCII letters and digits, `.` and `=` stay. Each run of other characters between them becomes
-/// one dash.
+/// ASCII letters and digits, `.` and `=` stay, and the plus of an exponent, so that 1e+05 differs
+/// from 1e-05. Each run of other characters between them becomes one dash.
 inline std::string plain_file_name(std::string_view text) {
+  const auto is_digit = [&](std::size_t i) {
+    return i < text.size() && text[i] >= '0' && text[i] <= '9';
+  };
   std::string name;
-  for (const char c : text) {
-    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '.' || c == '=';
-    if (kept) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool kept =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(i) || c == '.' || c == '=';
+    const bool is_exponent = c == '+' && i > 1 && text[i - 1] == 'e' && is_digit(i + 1) &&
+                             (is_digit(i - 2) || text[i - 2] == '.');
+    if (kept || is_exponent) {
       name += c;
     } else if (!name.empty() && name.back() != '-') {
       name += '-';

@@ -30,6 +30,14 @@ TEST(Split, KeepsEmptyParts) {
   EXPECT_EQ(split("", ','), (std::vector<std::string>{""}));
 }
 
+TEST(PlainFileName, KeepsWhatTellsSpecsApart) {
+  EXPECT_EQ(plain_file_name("topk:ratio=0.01|rate=1gbit|s0+200"),
+            "topk-ratio=0.01-rate=1gbit-s0-200");
+  EXPECT_EQ(plain_file_name("threshold:tau=1e-05"), "threshold-tau=1e-05");
+  EXPECT_EQ(plain_file_name("threshold:tau=1e+05"), "threshold-tau=1e+05");
+  EXPECT_EQ(plain_file_name("rate+1, e+ (x)"), "rate-1-e-x");
+}
+
 TEST(EditDistance, CountsEdits) {
   EXPECT_EQ(edit_distance("topk", "topk"), 0U);
   EXPECT_EQ(edit_distance("tpok", "topk"), 1U);  // two neighbours swapped
