@@ -34,7 +34,7 @@ thread_local const char* running_function = nullptr;
 void refuse_exit() {
   if (running_plugin == nullptr) return;
   print_message("thinpipe: " + *running_plugin + ": " + running_function +
-                " called exit(), expected a status");
+                " called exit() instead of returning");
   std::_Exit(kExitFailed);
 }
 
