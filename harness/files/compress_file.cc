@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <set>
 #include <span>
 #include <utility>
@@ -165,6 +166,9 @@ CompressOutcome compress_file(const CompressOptions& options) {
     const auto encoded =
         std::span<const std::byte>(payload.first(payload.size())).first(done.report.encoded_bytes);
     if (!outcome.held) done.distortion = compressor->distortion(gradient, encoded);
+    if (!std::isfinite(done.distortion.error_squares + done.distortion.input_squares))
+      throw RunError(fmt::format("{}: {} decodes to values that are not finite", where,
+                                 options.compressor.to_string()));
     frame.clear();
     append_frame({.spec = outcome.compressor,
                   .tensor = tensor.info,

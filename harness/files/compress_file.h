@@ -47,7 +47,8 @@ struct CompressOutcome {
 /// Encodes every tensor, writes `out` and then, if requested, `state`. Each file appears complete
 /// or not at all. If a call fails after `out` and before `state`, the same call again gives the
 /// same `out`.
-/// @throws InputError naming file, tensor and field; SystemError when a file cannot be written.
+/// @throws InputError naming file, tensor and field; RunError when a payload decodes to values that
+/// are not finite; SystemError when a file cannot be written.
 CompressOutcome compress_file(const CompressOptions& options);
 
 struct DecompressOptions {

@@ -107,7 +107,6 @@ class Offline {
           if (exchanged) {
             gradients[r].shared_scale = scale;
             sample = exchange(gradients[r], prepared[r], lane);
-            check_decoded(lane, first_rank + r, step, infos_[tensor].name);
             std::fill(lane.period_sum.begin(), lane.period_sum.end(), 0.0F);
           } else {
             lane.compressor->hold(gradients[r]);
@@ -117,6 +116,7 @@ class Offline {
           sample.step = step;
           sample.exchanged = exchanged;
           sample.elements = values.size();
+          if (exchanged) check_finite(lane, sample, tensor);
           add_drift(values, lane, sample);
           tallies_[tensor].add(sample);
           tallies_[tensor].add_estimation(sample);
@@ -196,12 +196,15 @@ class Offline {
     return sample;
   }
   // The gradients are finite, so a value that is not finite is the compressor's.
-  void check_decoded(const Lane& lane, std::size_t rank, std::size_t step,
-                     const std::string& tensor) const {
+  void check_finite(const Lane& lane, const QualitySample& sample, std::size_t tensor) const {
     const std::size_t at = first_non_finite(lane.decoded);
-    if (at == kAllFinite) return;
-    throw RunError(fmt::format("rank {}, step {}, tensor '{}': element {} is decoded to {}", rank,
-                               step, printable(tensor), at, lane.decoded[at]));
+    const double error = sample.distortion.relative();
+    if (at == kAllFinite && std::isfinite(error)) return;
+    throw RunError(fmt::format(
+        "rank {}, step {}, tensor '{}': {}", sample.rank, sample.step,
+        printable(infos_[tensor].name),
+        at == kAllFinite ? fmt::format("the relative error is {}", error)
+                         : fmt::format("element {} is decoded to {}", at, lane.decoded[at])));
   }
   // Writes DUMP/rank-000/step-00000000.safetensors, named as in a trace, with `decoded/NAME` of
   // every tensor and `residual/NAME` of tensors with a residual; compressor, rank and step are
