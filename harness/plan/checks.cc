@@ -17,6 +17,7 @@
 #include "netem/schedule/links.h"
 #include "netem/topology/flows.h"
 #include "netem/topology/time_scale.h"
+#include "reports/gate/measured.h"
 #include "workloads/collectives/collectives.h"
 #include "workloads/collectives/push_pull_options.h"
 #include "workloads/simulate/work.h"
@@ -287,20 +288,21 @@ json settings_of(const SweepOptions& options) {
 
 void check_same_settings(const Records& existing, const SweepOptions& options,
                          const json& settings) {
-  const json defaults = {{"compute", "wait"}, {"engine", kEmulationEngine}};  // not in headers
-  json now = defaults;
-  now.update(settings);
-  now.update({{"seed", options.seed}, {"threads", options.threads}, {"simd", simd_target()}});
+  Header present;
+  present.seed = options.seed;
+  present.threads = options.threads;
+  present.simd = simd_target();
+  present.settings = Document(settings);
+  const json now = common_settings(present);
+  // Points that succeeded with `error` had no values to replace. Those that failed are measured
+  // again, but not trainings that diverged.
+  const bool may_replace = std::ranges::none_of(existing.points, &Point::diverged);
   for (const Header& header : existing.headers) {
-    json before = defaults;
-    before.update(*header.settings);
-    before.update({{"seed", header.seed}, {"threads", header.threads}});
-    if (!header.simd.empty()) before["simd"] = header.simd;
+    const json before = common_settings(header);
     std::string found, expected;
     for (const auto& [name, value] : before.items()) {
       if (!now.contains(name) || now.at(name) == value) continue;
-      // A run that succeeded with `error` had no values to replace.
-      if (name == "non_finite" && value == "error") continue;
+      if (name == "non_finite" && value == "error" && may_replace) continue;
       found += as_typed(name, value);
       expected += as_typed(name, now.at(name));
     }

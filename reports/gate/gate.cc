@@ -226,15 +226,18 @@ Tested test_launches(const SeriesName& name, const MetricSeries& before, const M
   return tested;
 }
 
-void refuse_other_machines(const Measured& baseline, const Measured& measured, Times times,
-                           GateOutcome& outcome) {
+void refuse_other_conditions(const Measured& baseline, const Measured& measured, Times times,
+                             GateOutcome& outcome) {
+  // Jobs of one file may have different settings; a point's id names the job.
+  if (baseline.launches > 0 && measured.launches > 0 && measured.kind != kJobKind)
+    for (const std::string& difference : subject_differences(baseline.header, measured.header))
+      outcome.missing.push_back("not what the baseline measured: " + difference);
   for (const std::string& difference : measured.mixed)
     outcome.missing.push_back("the machine changed between launches: " + difference);
   if (times != Times::kAll) return;
   for (const std::string& difference : baseline.mixed)
     outcome.missing.push_back("the baseline has launches of several machines: " + difference);
-  for (const std::string& difference :
-       machine_differences(baseline.fingerprint, measured.fingerprint))
+  for (const std::string& difference : machine_differences(baseline.header, measured.header))
     outcome.missing.push_back("another machine than the baseline's: " + difference);
 }
 
@@ -378,7 +381,7 @@ GateOutcome judge_stored(const Measured& baseline, const Measured& measured,
                          const GatePolicy& policy, Times times) {
   GateOutcome outcome;
   check_sides(baseline, measured, policy, outcome);
-  refuse_other_machines(baseline, measured, times, outcome);
+  refuse_other_conditions(baseline, measured, times, outcome);
   std::vector<Tested> tested;
   compare_all(baseline, measured, policy, /*direction_counts=*/false, outcome,
               [&](const SeriesName& name, const MetricSeries& old, const MetricSeries& series) {

@@ -32,6 +32,35 @@ std::vector<TypedLaunch> read_entries(const std::vector<fs::path>& folders,
   return entries;
 }
 
+std::vector<HistoryLaunch> launch_origins(const std::vector<TypedLaunch>& launches) {
+  std::vector<HistoryLaunch> origins(launches.size());
+  std::vector<std::size_t> subjects;  // launches with different subjects, newest first
+  for (std::size_t i = launches.size(); i-- > 0;) {
+    const Header& header = launches[i].header;
+    const auto same = std::ranges::find_if(subjects, [&](std::size_t other) {
+      return subject_differences(launches[other].header, header).empty();
+    });
+    const std::size_t subject = same == subjects.end() ? i : *same;
+    if (subject == i) subjects.push_back(i);
+    origins[i] = {header.created, header.fingerprint.text("git"), header.fingerprint.text("cpu"),
+                  launches[i].file, subject};
+  }
+  return origins;
+}
+
+// Returns a sentence on launches with other subjects than the newest; "" without any.
+std::string subjects_note(const std::vector<TypedLaunch>& launches,
+                          const std::vector<HistoryLaunch>& origins) {
+  const std::size_t newest = launches.size() - 1;
+  const auto differs = [&](const HistoryLaunch& one) { return one.subject != newest; };
+  const auto last = std::ranges::find_if(origins.rbegin(), origins.rend(), differs);
+  if (last == origins.rend()) return "";
+  return counted(static_cast<std::size_t>(std::ranges::count_if(origins, differs)), "launch",
+                 "launches") +
+         " not compared with the newest: " +
+         subject_differences(launches[last->subject].header, launches[newest].header).front();
+}
+
 // Returns the median absolute deviation, scaled to the standard deviation of a normal distribution.
 double robust_deviation(const std::vector<double>& values, double middle) {
   constexpr double kOfNormal = 1.4826;
@@ -127,23 +156,21 @@ History read_history(const fs::path& folder) { return read_history(std::vector<f
 
 History read_history(const std::vector<fs::path>& folders) {
   History history;
-  const std::vector<TypedLaunch> entries = read_entries(folders, history.notes);
+  std::vector<TypedLaunch> entries = read_entries(folders, history.notes);
   if (entries.empty())
     throw InputError(folders.front().string() + ": no launch in its *.jsonl files" +
                      (history.notes.empty() ? "" : "; " + history.notes.front()));
+  history.kind = entries.back().header.kind;
+  const std::size_t of_other_kinds = std::erase_if(
+      entries, [&](const TypedLaunch& one) { return one.header.kind != history.kind; });
+  history.launches = entries.size();
+  history.origins = launch_origins(entries);
   const Header& newest = entries.back().header;
-  history.kind = newest.kind;
-  std::size_t of_other_kinds = 0, of_other_machines = 0;
-  for (const TypedLaunch& entry : entries) {
-    if (entry.header.kind != newest.kind) {
-      ++of_other_kinds;
-      continue;
-    }
-    const std::size_t launch = history.launches++;
-    const Document& machine = entry.header.fingerprint;
-    history.origins.push_back(
-        {entry.header.created, machine.text("git"), machine.text("cpu"), entry.file});
-    const bool same_machine = machine_differences(newest.fingerprint, machine).empty();
+  std::size_t of_other_machines = 0;
+  // Newest first: a series has the subject of its newest launch.
+  for (std::size_t launch = history.launches; launch-- > 0;) {
+    const TypedLaunch& entry = entries[launch];
+    const bool same_machine = machine_differences(newest, entry.header).empty();
     if (!same_machine) ++of_other_machines;
     for (const auto& [id, point] : entry.points) {
       if (point.status != Status::kOk) {
@@ -155,6 +182,9 @@ History read_history(const std::vector<fs::path>& folders) {
         if (samples.empty()) continue;
         if (metric.kind == "timed" && metric.unit != "1" && !same_machine) continue;
         HistorySeries& series = history.series[{id, name}];
+        if (!series.entries.empty() && history.origins[series.entries.front().launch].subject !=
+                                           history.origins[launch].subject)
+          continue;
         series.unit = metric.unit;
         series.better = metric.better;
         series.kind = metric.kind;
@@ -163,12 +193,15 @@ History read_history(const std::vector<fs::path>& folders) {
       }
     }
   }
+  for (auto& [name, series] : history.series) std::ranges::reverse(series.entries);
   if (of_other_kinds > 0)
     history.notes.push_back(counted(of_other_kinds, "launch", "launches") + " skipped: not of '" +
                             newest.kind + "' as the newest launch");
   if (of_other_machines > 0)
     history.notes.push_back(counted(of_other_machines, "launch", "launches") +
                             " of another machine than the newest: times in seconds skipped");
+  if (std::string note = subjects_note(entries, history.origins); !note.empty())
+    history.notes.push_back(std::move(note));
   return history;
 }
 
@@ -219,12 +252,15 @@ std::optional<Standing> standing(const std::vector<double>& values, double margi
 GateOutcome judge_history(const History& history, const GatePolicy& policy) {
   GateOutcome outcome;
   outcome.launches = history.launches;
+  std::size_t before = history.launches - 1;  // becomes the newest's predecessor; else stays
+  for (std::size_t i = 0; i + 1 < history.launches; ++i)
+    if (history.origins[i].subject == history.origins.back().subject) before = i;
   for (const auto& [id, status] : history.not_good) outcome.failed.push_back(id + ": " + status);
   for (const auto& [name, series] : history.series) {
     if (policy.of(name.first, name.second, policy.margin).ignore) continue;
     const HistoryEntry& last = series.entries.back();
     if (last.launch + 1 != history.launches) {
-      if (last.launch + 2 == history.launches && !history.not_good.contains(name.first))
+      if (last.launch == before && !history.not_good.contains(name.first))
         outcome.missing.push_back("not in the newest launch: " + series_title(name));
       continue;
     }

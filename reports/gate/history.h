@@ -31,6 +31,8 @@ struct HistorySeries {
 struct HistoryLaunch {
   std::string created, revision, processor;  ///< "" where the header lacks it
   std::filesystem::path file;
+  /// Number of the newest launch with the same subject: subject_differences() finds none.
+  std::size_t subject = 0;
 };
 
 struct History {
@@ -50,7 +52,8 @@ std::vector<std::filesystem::path> history_files(const std::filesystem::path& fo
 /// Reads every `*.jsonl` file in a folder and its subfolders. Returns one entry for each launch,
 /// ordered by `created`. Leaves out launches whose kind (`run`, `bench`, ...) differs from the
 /// newest launch's. From launches on other machines than the newest launch's, leaves out times in
-/// seconds.
+/// seconds. Leaves out of a series the launches with another subject, such as another trace, than
+/// the series' newest launch.
 /// @throws InputError when the folder does not exist or has no launch
 History read_history(const std::filesystem::path& folder);
 /// Reads several folders, or single files.
@@ -100,7 +103,7 @@ bool is_outlying(const Standing& standing, double margin);
 /// Compares the newest launch with the earlier launches. Times and quality metrics are judged by
 /// standing(), with the margins policy.stored_margin and policy.quality_margin. Exact values must
 /// equal those of the previous launch. A metric with too few earlier values is unclear. A metric
-/// that the previous launch has and the newest lacks is missing.
+/// that the previous launch with the same subject has and the newest lacks is missing.
 GateOutcome judge_history(const History& history, const GatePolicy& policy);
 
 /// Returns "▁▂▅█": the last `width` values between their minimum and maximum.

@@ -1,5 +1,7 @@
 #include "reports/gate/measured.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "base/input_file.h"
 #include "base/statistics.h"
@@ -9,11 +11,16 @@
 namespace thinpipe {
 namespace {
 
-void add_machine(const Document& fingerprint, Measured& measured) {
+void add_header(const Header& header, Measured& measured) {
   if (measured.launches > 0)
-    for (const std::string& difference : machine_differences(measured.fingerprint, fingerprint))
+    for (const std::string& difference : machine_differences(measured.header, header))
       add_once(measured.mixed, difference);
-  measured.fingerprint = fingerprint;
+  measured.header = header;
+}
+
+void add_difference(const std::string& name, const nlohmann::json& one, const nlohmann::json& other,
+                    std::vector<std::string>& differences) {
+  if (one != other) differences.push_back(name + ": " + one.dump() + " against " + other.dump());
 }
 
 // Appends the launches of `more`, which also sets unit, better and kind.
@@ -37,7 +44,7 @@ void add_step_over_ideal(const Point& point, Measured& measured) {
 
 void add_launch(const TypedLaunch& launch, Measured& measured) {
   measured.kind = launch.header.kind;
-  add_machine(launch.header.fingerprint, measured);
+  add_header(launch.header, measured);
   ++measured.launches;
   for (const auto& [id, point] : launch.points) {
     if (point.status != Status::kOk) {
@@ -61,6 +68,32 @@ std::vector<double> MetricSeries::medians() const {
   for (const std::vector<double>& samples : launches)
     if (!samples.empty()) values.push_back(median(samples));
   return values;
+}
+
+nlohmann::json common_settings(const Header& header) {
+  nlohmann::json settings = {{"compute", "wait"}, {"engine", kEmulationEngine}};
+  settings.update(*header.settings);
+  settings.update({{"seed", header.seed}, {"threads", header.threads}});
+  if (!header.simd.empty()) settings["simd"] = header.simd;
+  return settings;
+}
+
+std::vector<std::string> subject_differences(const Header& one, const Header& other) {
+  std::vector<std::string> differences;
+  add_difference("trace", one.trace.text("identity"), other.trace.text("identity"), differences);
+  const nlohmann::json settings = common_settings(one), others = common_settings(other);
+  for (const auto& [name, value] : settings.items()) {
+    if (name == "simd" || (name == "threads" && one.kind == kBenchKind)) continue;
+    if (others.contains(name)) add_difference(name, value, others.at(name), differences);
+  }
+  return differences;
+}
+
+std::vector<std::string> machine_differences(const Header& one, const Header& other) {
+  std::vector<std::string> differences = machine_differences(one.fingerprint, other.fingerprint);
+  if (one.kind != kBenchKind && !one.simd.empty() && !other.simd.empty())
+    add_difference("simd", one.simd, other.simd, differences);
+  return differences;
 }
 
 std::vector<TypedLaunch> typed_launches(std::filesystem::path& folder_or_file) {
@@ -87,7 +120,7 @@ void append_launches(Measured& measured, const Measured& more) {
                      "', but the launches before are of '" + measured.kind + "'");
   if (more.launches == 0) return;
   measured.kind = more.kind;
-  add_machine(more.fingerprint, measured);
+  add_header(more.header, measured);
   measured.launches += more.launches;
   for (const auto& [name, series] : more.series) add_values(series, measured.series[name]);
   measured.not_good.insert(more.not_good.begin(), more.not_good.end());

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,11 +35,25 @@ struct Measured {
   std::string kind;  ///< of the headers: kRunKind and its like
   std::size_t launches = 0;
   bool in_turns = false;  ///< value i of a launch and value i of the other side are of one moment
-  Document fingerprint;   ///< of the last launch
+  Header header;          ///< of the last launch
   std::vector<std::string> mixed;               ///< machine_differences() between its launches
   std::map<SeriesName, MetricSeries> series;    ///< of points that are `ok`
   std::map<std::string, std::string> not_good;  ///< ids of other points, with reasons
 };
+
+/// Returns the settings that all points of a launch have in common: `settings`, with the defaults
+/// that headers leave out, and `seed`, `threads` and `simd`.
+nlohmann::json common_settings(const Header& header);
+
+/// Returns the differences between the subjects of two launches of one kind, each as `steps: 8
+/// against 16`. Compares the traces and common_settings(), except the instruction set, which is the
+/// machine's, and the threads of `bench`, which are in its points' ids. Ignores a setting that only
+/// one side has, as with an older record.
+std::vector<std::string> subject_differences(const Header& one, const Header& other);
+
+/// Returns machine_differences() of the fingerprints, and the instruction set if it differs; points
+/// of `bench` have their own.
+std::vector<std::string> machine_differences(const Header& one, const Header& other);
 
 /// A launch of a records file, with the last record of each point.
 struct TypedLaunch {

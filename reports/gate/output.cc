@@ -23,6 +23,21 @@ std::string detail_text(const MetricComparison& comparison) {
   return text;
 }
 
+// Breaks text at blanks into lines of at most 80 columns, all but the first indented. A longer word
+// has a line of its own.
+std::string folded(std::string text, std::size_t indent) {
+  constexpr std::size_t kColumns = 80;
+  for (std::size_t begin = 0; text.size() - begin > kColumns;) {
+    std::size_t blank = text.rfind(' ', begin + kColumns);
+    if (blank == std::string::npos || blank < begin + indent + 1)
+      blank = text.find(' ', begin + indent + 1);
+    if (blank == std::string::npos) break;
+    text.replace(blank, 1, "\n" + std::string(indent, ' '));
+    begin = blank + 1;
+  }
+  return text;
+}
+
 constexpr std::size_t kMaxShown = 12;
 
 constexpr std::size_t kNamedWorst = 3;
@@ -77,7 +92,10 @@ Json one(const MetricComparison& comparison) {
 }  // namespace
 
 std::string change_text(const MetricComparison& comparison) {
-  if (!std::isfinite(comparison.change)) return "changed";
+  // From 0 there is no fraction.
+  const bool from_zero =
+      comparison.before == 0 && comparison.change != 0 && !comparison.better.starts_with("target:");
+  if (from_zero || !std::isfinite(comparison.change)) return "changed";
   std::string text = signed_percent(comparison.change) + " %";
   if (comparison.interval)
     text += fmt::format(" ({} to {})", signed_percent(comparison.interval->low),
@@ -112,21 +130,22 @@ std::string gate_sentence(const GateOutcome& outcome) {
 }
 
 std::string gate_text(const GateOutcome& outcome, bool all) {
-  std::string text = gate_sentence(outcome) + "\n";
+  std::string text = folded(gate_sentence(outcome), 0) + "\n";
   std::size_t shown = 0, left_out = 0;
   const auto shows = [&] {  // at most a screen
     if (!all && shown >= kMaxShown) ++left_out;
     return all || shown++ < kMaxShown;
   };
   for (const std::string& why : outcome.failed)
-    if (shows()) text += "failed: " + why + "\n";
+    if (shows()) text += folded("failed: " + why, 2) + "\n";
   for (const std::string& why : outcome.missing)
-    if (shows()) text += "not comparable: " + why + "\n";
+    if (shows()) text += folded("not comparable: " + why, 2) + "\n";
   for (const MetricComparison& comparison : outcome.comparisons) {
     if (!all && (comparison.verdict == Verdict::kSame || !shows())) continue;
     text += fmt::format("{:<8} {:<28} {}\n", verdict_name(comparison.verdict),
                         change_text(comparison), comparison.name.second);
-    text += "         " + comparison.name.first + "\n         " + detail_text(comparison) + "\n";
+    text += "         " + comparison.name.first + "\n" +
+            folded("         " + detail_text(comparison), 9) + "\n";
   }
   if (left_out > 0) text += fmt::format("... and {} more; --all shows them\n", left_out);
   return text;

@@ -222,6 +222,10 @@ TEST(Settings, OptionsThatChangeFiguresAndAreNoAxisMustBeTheSame) {
   now = {};
   now.threads = 2;
   EXPECT_THAT(refusal(before, now), HasSubstr("with --threads 1, not with --threads 2"));
+  Records records = measured_with(before);
+  records.headers[0].simd = "other";
+  EXPECT_THAT(input_error([&] { check_same_settings(records, before, settings_of(before)); }),
+              HasSubstr("with --simd other, not with --simd " + simd_target()));
 }
 
 TEST(Settings, AxesAndWhatDecidesOnlyWhenToGiveUpMayDiffer) {
@@ -241,6 +245,10 @@ TEST(Settings, ValuesThatWereReplacedAreNotTakenForFiniteOnes) {
   zero.zero_non_finite = true;
   EXPECT_THAT(refusal(zero, {}), HasSubstr("with --non-finite zero, not with --non-finite error"));
   EXPECT_EQ(refusal({}, zero), "");  // points that failed are measured again, now with 0
+  Records records = measured_with({});
+  records.points.emplace_back().diverged = true;  // would not be measured again
+  EXPECT_THAT(input_error([&] { check_same_settings(records, zero, settings_of(zero)); }),
+              HasSubstr("with --non-finite error, not with --non-finite zero"));
 }
 
 TEST(Settings, OtherMachinesAreRefusedAndEmulatedOnesAreOtherPoints) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "reports/gate/measured.h"
 #include "tests/base/document.h"
 #include "tests/reports/sample.h"
@@ -387,8 +388,8 @@ TEST(StoredGate, RatiosTravelSecondsDoNot) {
     sides.add_times({"point", std::string("encode_in_") + unit}, std::move(old),
                     launch_times(generator, none, 0.3, 0.01), unit);
   }
-  sides.before.fingerprint = document({{"cpu", "A"}});
-  sides.after.fingerprint = document({{"cpu", "B"}});
+  sides.before.header.fingerprint = document({{"cpu", "A"}});
+  sides.after.header.fingerprint = document({{"cpu", "B"}});
   const GateOutcome ratios = sides.stored(Times::kRatios);
   EXPECT_EQ(only_verdict(ratios), Verdict::kWorse);
   EXPECT_EQ(ratios.comparisons[0].unit, "1");
@@ -398,8 +399,64 @@ TEST(StoredGate, RatiosTravelSecondsDoNot) {
       all.missing,
       (std::vector<std::string>{"another machine than the baseline's: cpu: \"A\" against \"B\""}));
   EXPECT_EQ(exit_code(all, false), 5);
-  sides.after.fingerprint = sides.before.fingerprint;
+  sides.after.header.fingerprint = sides.before.header.fingerprint;
   EXPECT_EQ(sides.stored(Times::kAll).comparisons.size(), 2U);
+  sides.before.header.simd = "avx2";
+  sides.after.header.simd = "sse4";
+  EXPECT_EQ(exit_code(sides.stored(Times::kRatios), false), 1);
+  EXPECT_EQ(sides.stored(Times::kAll).missing,
+            (std::vector<std::string>{
+                "another machine than the baseline's: simd: \"avx2\" against \"sse4\""}));
+}
+
+TEST(GateText, HasNoPercentageOf0) {
+  MetricComparison comparison = compare_exact(kName, series("exact", "lower", {{0}}, "1"),
+                                              series("exact", "lower", {{3}}, "1"),
+                                              /*direction_counts=*/true);
+  EXPECT_EQ(comparison.verdict, Verdict::kWorse);
+  EXPECT_EQ(change_text(comparison), "changed");
+  comparison.change = 0;
+  EXPECT_EQ(change_text(comparison), "+0.00 %");
+}
+
+TEST(GateText, IsAtMost80ColumnsWideExceptForIds) {
+  const std::string id = "topk:memory=residual,ratio=0.01/" + std::string(80, 'x');
+  const std::string note(30, 'y');
+  GateOutcome outcome;
+  outcome.comparisons.push_back({.name = {id, "encode_time"},
+                                 .unit = "s",
+                                 .better = "lower",
+                                 .kind = "timed",
+                                 .verdict = Verdict::kWorse,
+                                 .note = note + " " + note + " " + note});
+  outcome.missing = {note + " " + note + " " + note};
+  outcome.failed = {id + ": " + note + " " + note + " " + note};
+  for (const std::string& line : split(gate_text(outcome, true), '\n'))
+    if (line.find(id) == std::string::npos) {
+      EXPECT_LE(line.size(), 80U) << line;
+    } else {
+      EXPECT_LE(line.size(), id.size() + 9) << line;
+    }
+}
+
+TEST(StoredGate, RecordsOfAnotherTraceOrOtherSettingsAreNotComparable) {
+  Sides sides(1);
+  sides.add_times({"point", "encode_over_read"}, {{1}}, {{1}}, "1");
+  Header &before = sides.before.header, &after = sides.after.header;
+  before.trace = document({{"identity", "A"}});
+  after.trace = document({{"identity", "B"}});
+  before.settings = document({{"steps", 8}, {"warmup", 2}});
+  after.settings = document({{"steps", 16}, {"compute", "work"}});  // no warm-up: an older record
+  before.seed = 1;
+  after.seed = 2;
+  const GateOutcome outcome = sides.stored(Times::kNone);
+  EXPECT_EQ(outcome.missing,
+            (std::vector<std::string>{
+                "not what the baseline measured: trace: \"A\" against \"B\"",
+                "not what the baseline measured: compute: \"wait\" against \"work\"",
+                "not what the baseline measured: seed: 1 against 2",
+                "not what the baseline measured: steps: 8 against 16"}));
+  EXPECT_EQ(exit_code(outcome, false), 5);
 }
 
 TEST(StoredGate, ABaselineOfOneLaunchSaysNothingOfTimes) {

@@ -92,9 +92,10 @@ TEST(Sparkline, FromLowToHigh) {
 class HistoryFolder : public ::testing::Test {
  protected:
   void add(const std::string& name, const std::string& created, double step_time, double bytes,
-           const std::string& cpu = "A") {
+           const std::string& cpu = "A", const std::string& trace = "sha256:00") {
     Header header = sample::header();
     header.created = created;
+    header.trace = document({{"identity", trace}});
     header.fingerprint = document({{"cpu", cpu}});
     Point point = sample::point("topk", 1e8, 0, {step_time});
     point.metrics = {{"step_time", {"s", "lower", "timed", {step_time}}},
@@ -188,6 +189,38 @@ TEST_F(HistoryFolder, SecondsOfOtherMachinesDoNotCount) {
   EXPECT_EQ(history.notes,
             std::vector<std::string>{
                 "6 launches of another machine than the newest: times in seconds skipped"});
+}
+
+// Payloads of another trace are neither worse nor better. The launch before the newest one is the
+// last one of its trace.
+TEST_F(HistoryFolder, OnlyLaunchesOfOneTraceAreCompared) {
+  add_seven(0.1, 34000);
+  add("other", "2026-01-06T12:00:00Z", 0.2, 68000, "A", "sha256:11");
+  const History history = read_history(folder_.path());
+  EXPECT_EQ(history.launches, 8U);
+  for (const auto& [name, series] : history.series) EXPECT_EQ(series.entries.size(), 7U);
+  EXPECT_EQ(history.notes,
+            std::vector<std::string>{"1 launch not compared with the newest: trace: \"sha256:11\" "
+                                     "against \"sha256:00\""});
+  EXPECT_EQ(exit_code(judge_history(history, GatePolicy()), true), 0);
+}
+
+// The metrics of another trace are not missing in the newest launch, but drawn by themselves.
+TEST_F(HistoryFolder, LaunchesOfAnotherTraceHaveAHistoryOfTheirOwn) {
+  add_seven(0.1, 34000);
+  Header header = sample::header();
+  header.trace = document({{"identity", "sha256:11"}});
+  for (const char* created : {"2026-01-06T12:00:00Z", "2026-01-06T13:00:00Z"}) {
+    header.created = created;
+    Point point = sample::point("topk", 1e8, 0, {0.1});
+    point.id = "other";
+    point.metrics = {{"payload_bytes", {"B", "lower", "exact", {1}}}};
+    write_bytes(folder_.path() / (std::string(created) + ".jsonl"),
+                header_json(header).dump() + "\n" + point_json(point).dump() + "\n");
+  }
+  const History history = read_history(folder_.path());
+  EXPECT_EQ(history.series.at({"other", "payload_bytes"}).entries.size(), 2U);
+  EXPECT_TRUE(judge_history(history, GatePolicy()).missing.empty());
 }
 
 TEST_F(HistoryFolder, OtherKindsAreToldAndPassedOver) {
