@@ -1,17 +1,20 @@
 // `thinpipe gate`: fails on regressions in time, size or quality, with a summary in one line.
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
 #include <set>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -108,7 +111,7 @@ Measured launches_of(const Arguments& arguments, const GatePolicy& policy, const
 
 GateOutcome gate_history(const Arguments& arguments, const GatePolicy& policy) {
   const History history = read_history(arguments.text("history"));
-  for (const std::string& note : history.notes) print_message(note);
+  for (const std::string& note : history.notes) print_message(for_stream(STDERR_FILENO, note));
   return judge_history(history, policy);
 }
 
@@ -117,6 +120,9 @@ int save(const Arguments& arguments, const GatePolicy& policy, const fs::path& s
   if (fs::exists(folder / kRecordFileName))
     throw InputError((folder / kRecordFileName).string() +
                      ": there are records already; remove them or choose another folder");
+  std::error_code ignored;  // without the folder, the file cannot be opened
+  fs::create_directories(folder, ignored);
+  OutputFile file(folder / kRecordFileName);
   std::string records;
   const Measured measured = launches_of(arguments, policy, scratch, &records);
   if (!measured.not_good.empty()) {
@@ -124,10 +130,8 @@ int save(const Arguments& arguments, const GatePolicy& policy, const fs::path& s
     throw RunError(fmt::format("{} points cannot serve as a baseline; {} was {}",
                                measured.not_good.size(), id, why));
   }
-  std::error_code failure;
-  fs::create_directories(folder, failure);
-  if (failure) throw SystemError("create folder " + folder.string(), failure.value());
-  write_output(folder / kRecordFileName, records);
+  file.write(records);
+  file.commit();
   write_stdout((folder / kRecordFileName).string() + "\n");
   return kExitGood;
 }
@@ -139,15 +143,33 @@ void report_to_github(const GateOutcome& outcome) {
     append_output(summary, gate_markdown(outcome));
 }
 
-int print_outcome(const Arguments& arguments, const GateOutcome& outcome) {
+// Files of the outcome, by option. They are opened before the measurement, so that a wrong name
+// does not waste minutes.
+using OutcomeFiles = std::map<std::string, OutputFile>;
+
+OutcomeFiles open_files(const Arguments& arguments) {
+  OutcomeFiles files;
+  for (const char* option : {"markdown", "junit", "json"})
+    if (arguments.given(option) && arguments.text(option) != "-")
+      files.emplace(option, arguments.text(option));
+  return files;
+}
+
+int print_outcome(const Arguments& arguments, const GateOutcome& outcome, OutcomeFiles files) {
+  const auto write = [&](const char* option, const std::string& text) {
+    if (const auto file = files.find(option); file != files.end()) {
+      file->second.write(text);
+      file->second.commit();
+    } else if (arguments.given(option)) {
+      write_data(text);
+    }
+  };
   const bool to_stdout = arguments.text("json") == "-" || arguments.text("markdown") == "-" ||
                          arguments.text("junit") == "-";
   if (!to_stdout) write_text(gate_text(outcome, arguments.flag("all")));
-  if (arguments.given("markdown"))
-    write_data_to(arguments.text("markdown"), gate_markdown(outcome));
-  if (arguments.given("junit")) write_data_to(arguments.text("junit"), gate_junit(outcome));
-  if (arguments.given("json"))
-    write_data_to(arguments.text("json"), gate_json(outcome).dump(2) + "\n");
+  write("markdown", gate_markdown(outcome));
+  write("junit", gate_junit(outcome));
+  write("json", gate_json(outcome).dump(2) + "\n");
   if (arguments.flag("github")) report_to_github(outcome);
   return exit_code(outcome, arguments.flag("strict"));
 }
@@ -194,19 +216,23 @@ void check_modes(const Arguments& arguments) {
 }
 
 int gate(const Arguments& arguments, const GatePolicy& policy) {
-  if (arguments.given("history")) return print_outcome(arguments, gate_history(arguments, policy));
+  OutcomeFiles files = open_files(arguments);
+  const auto print = [&](const GateOutcome& outcome) {
+    return print_outcome(arguments, outcome, std::move(files));
+  };
+  if (arguments.given("history")) return print(gate_history(arguments, policy));
   // The baseline is read before signal handlers are installed. A signal can then end the program
   // even while it waits for the writer of a pipe.
   std::optional<Measured> baseline;
   if (arguments.given("baseline")) baseline = read_measured(arguments.text("baseline"));
   const auto judge = [&](const Measured& measured) {
-    return print_outcome(arguments, judge_stored(*baseline, measured, policy, times_of(arguments)));
+    return print(judge_stored(*baseline, measured, policy, times_of(arguments)));
   };
   if (arguments.given("measured")) return judge(read_measured(arguments.text("measured")));
   return run_outside_sandbox([&](const Sandbox& sandbox) {
     if (arguments.given("save")) return save(arguments, policy, sandbox.scratch);
     if (baseline) return judge(launches_of(arguments, policy, sandbox.scratch, nullptr));
-    return print_outcome(arguments, gate_builds(arguments, policy, sandbox.scratch));
+    return print(gate_builds(arguments, policy, sandbox.scratch));
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fnmatch.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstddef>
@@ -39,8 +40,10 @@ std::string history_line(const SeriesName& name, const HistorySeries& series) {
   std::string text = fmt::format("{}\n  {}  {}", name.first, sparkline(values, kBars),
                                  history_value_text(series, values.back()));
   if (const auto found = standing(values, margin)) {
-    text += fmt::format("; {:+.2f} % vs. the {} before", 100 * found->change,
-                        values.size() - 1 - found->since);
+    const std::size_t before = values.size() - 1 - found->since;
+    text += found->typical != 0
+                ? fmt::format("; {:+.2f} % vs. the {} before", 100 * found->change, before)
+                : fmt::format("; the {} before had a median of 0", before);
     if (found->since > 0) text += ", since a step at " + series.entries[found->since].created;
     if (is_outlying(*found, margin)) text += ": outlying";
   }
@@ -64,7 +67,7 @@ Json json_of(const SeriesName& name, const HistorySeries& series) {
 
 int print_history(const Arguments& arguments) {
   const History history = read_history(arguments.text("dir"));
-  for (const std::string& note : history.notes) print_message(note);
+  for (const std::string& note : history.notes) print_message(for_stream(STDERR_FILENO, note));
   const std::string& metric = arguments.positional("METRIC");
   std::set<std::string> known;
   std::string text;

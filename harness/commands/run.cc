@@ -150,7 +150,7 @@ void set_shard(const std::string& text, SweepOptions& options) {
 // Prints whether points that were measured at several time scales agree.
 void print_agreement(const std::filesystem::path& folder) {
   for (const ScaleAgreement& agreement : compare_time_scales(read_run_records(folder)))
-    print_message(agreement_sentence(agreement));
+    print_message(for_stream(STDERR_FILENO, agreement_sentence(agreement)));
 }
 
 // Returns a table for each group of comparable points, and a summary in a few sentences.
@@ -176,7 +176,8 @@ void print_ending(const std::filesystem::path& folder) {
   const Records records = read_run_records(folder);
   try {
     const Summary summary = summarize(records);
-    for (const std::string& line : break_even_lines(summary)) print_message(line);
+    for (const std::string& line : break_even_lines(summary))
+      print_message(for_stream(STDERR_FILENO, line));
     // For an interactive user only; scripts read the records.
     if (columns_of_terminal(STDOUT_FILENO) > 0) write_text(ending(summary, folder));
   } catch (const InputError&) {
