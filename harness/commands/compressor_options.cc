@@ -103,11 +103,7 @@ OptionInfo records_option() {
 std::unique_ptr<RecordWriter> open_records(const Arguments& arguments, const std::string& kind) {
   if (!arguments.given("out")) return nullptr;
   auto writer = std::make_unique<RecordWriter>(arguments.text("out"), RecordWriter::Mode::kResume);
-  // The writer itself would refuse the header, but only after the first measurement.
-  const Records& existing = writer->existing();
-  if (!existing.headers.empty() && existing.kind() != kind)
-    throw InputError(fmt::format("{}: it has records of '{}', not of '{}'; choose another folder",
-                                 writer->file().string(), existing.kind(), kind));
+  writer->require_kind(kind);  // append() would refuse too, but after the first measurement
   return writer;
 }
 

@@ -176,12 +176,7 @@ Job::Job(const JobOptions& options, const ProgramNetwork& programs, EmulatedMach
       steps_(std::filesystem::path(sandbox.scratch) / "steps") {
   if (!options.out.empty()) {
     writer_ = std::make_unique<RecordWriter>(options.out, RecordWriter::Mode::kResume);
-    const Records& existing = writer_->existing();
-    if (!existing.headers.empty() && existing.kind() != kJobKind)
-      throw InputError(
-          fmt::format("{}: found records of '{}', expected those of jobs; choose "
-                      "another folder",
-                      writer_->file().string(), existing.kind()));
+    writer_->require_kind(kJobKind);
   }
   std::filesystem::create_directory(steps_);
   look_for_other_runs();

@@ -400,6 +400,9 @@ int with_missing_points(const SweepOptions& options, const Trace& trace, const P
                         const Runner& run) {
   RecordWriter writer(options.out,
                       options.resume ? RecordWriter::Mode::kResume : RecordWriter::Mode::kCreate);
+  Header header;  // of this run
+  if (work) work->complete_header(header);
+  writer.require_kind(header.kind);
   check_same_trace(writer.existing(), trace);
   check_same_settings(writer.existing(), options, work ? work->settings() : settings_of(options));
   const std::set<std::string> finished = writer.existing().finished_ids();

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <variant>
 
@@ -30,6 +31,13 @@ std::string read_whole(int descriptor, const std::string& name) {
   }
 }
 
+// Throws InputError, unless the machine would refuse any other folder, too.
+[[noreturn]] void refuse(const std::string& attempt, int error) {
+  for (const int of_machine : {ENOSPC, EDQUOT, EIO, ENOMEM, EMFILE, ENFILE})
+    if (error == of_machine) throw SystemError(attempt, error);
+  throw InputError(attempt + ": " + std::strerror(error) + "; choose another folder");
+}
+
 // Flushes the folder, so that a new file's name survives a power cut.
 void sync_folder(const std::filesystem::path& folder) {
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -47,7 +55,7 @@ RecordWriter::RecordWriter(const std::filesystem::path& folder, Mode mode)
     : file_(folder / kRecordFileName) {
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
-  if (failure) throw SystemError("create folder " + folder.string(), failure.value());
+  if (failure) refuse("create folder " + folder.string(), failure.value());
   open_locked();
   try {
     read_existing(mode);
@@ -62,7 +70,7 @@ RecordWriter::~RecordWriter() { close(descriptor_); }
 
 void RecordWriter::open_locked() {
   descriptor_ = open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) throw SystemError("open " + file_.string());
+  if (descriptor_ < 0) refuse("open " + file_.string(), errno);
   struct stat status = {};
   if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
     close(descriptor_);
@@ -93,6 +101,12 @@ void RecordWriter::read_existing(Mode mode) {
     throw SystemError("cut the unfinished last line of " + file_.string());
 }
 
+void RecordWriter::require_kind(const std::string& kind) const {
+  if (kind_.empty() || kind_ == kind) return;
+  throw InputError(file_.string() + ": it has records of '" + kind_ + "', not of '" + kind +
+                   "'; choose another folder");
+}
+
 void RecordWriter::append(const nlohmann::json& record) {
   std::string line = record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (line.size() > kMaxRecordBytes)
@@ -105,10 +119,7 @@ void RecordWriter::append(const nlohmann::json& record) {
   const auto* header = std::get_if<Header>(&parsed);
   if (header == nullptr && kind_.empty())
     throw InputError("record for " + file_.string() + ": the first record must be a header");
-  if (header != nullptr && !kind_.empty() && header->kind != kind_) {
-    throw InputError(file_.string() + ": it has records of '" + kind_ + "', not of '" +
-                     header->kind + "'; choose another folder");
-  }
+  if (header != nullptr) require_kind(header->kind);
   line += '\n';
   write_all(line);
   size_ += line.size();

@@ -30,8 +30,8 @@ class RecordWriter {
   };
 
   /// Creates the folder as needed. Throws InputError when `kCreate` finds records, when the records
-  /// to resume are damaged, or when another process is writing them; SystemError when the file
-  /// cannot be opened.
+  /// to resume are damaged, when another process is writing them, or when the folder cannot have
+  /// any; SystemError when the machine refuses, as for a full disk.
   RecordWriter(const std::filesystem::path& folder, Mode mode);
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;
@@ -40,6 +40,9 @@ class RecordWriter {
   /// Returns the file's records at opening. A resumed run skips their finished_ids().
   const Records& existing() const { return existing_; }
   const std::filesystem::path& file() const { return file_; }
+
+  /// @throws InputError when the file has records of another kind (Header::kind)
+  void require_kind(const std::string& kind) const;
 
   /// Appends one record. Numbers that are not finite become null; invalid UTF-8 is replaced.
   /// @throws InputError when the record breaks docs/records.md, and writes nothing; RunError naming

@@ -26,6 +26,17 @@ class BadInputTest(RunCase):
         self.refuse("ring has no parameter 'group'", *run, "--collective", "ring:group=2")
         self.refuse("unknown SIMD target 'avx9'", *run, "--simd", "avx9")
 
+    def test_folders_that_cannot_take_the_records(self):
+        trace = self.trace()
+        file = os.path.join(self.folder, "file")
+        open(file, "w").close()
+        self.refuse("choose another folder", "run", "--trace", trace, "--out", file)
+        # Records of another kind are refused before anything is measured.
+        other = os.path.join(self.folder, "other")
+        self.run_thinpipe("quality", "--trace", trace, "-c", "none", "--out", other)
+        self.refuse("it has records of 'quality', not of 'run'", "run", "--trace", trace, "--out",
+                    other, "--resume")
+
     def test_no_mpirun(self):
         self.refuse("mpirun", "run", "--trace", self.trace(), "--out", self.out, code=4,
                     environment={"PATH": "/nonexistent"})

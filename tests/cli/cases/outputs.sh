@@ -19,3 +19,4 @@ thinpipe decompress -i three.tpp -o /proc/self/fd/3 3> three.safetensors | tail 
 thinpipe export kept -o real; echo "exit $?"
 thinpipe export kept -o nowhere/table.csv; echo "exit $?"
 ls -A . real
+thinpipe quality --trace trace -c none --out table.csv; echo "exit $?"

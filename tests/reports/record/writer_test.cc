@@ -21,6 +21,7 @@
 namespace thinpipe {
 namespace {
 
+using ::testing::HasSubstr;
 using Mode = RecordWriter::Mode;
 
 void append_launch(const std::filesystem::path& folder, Mode mode, const Point& point) {
@@ -80,6 +81,17 @@ TEST(Writer, ResumesAfterACutAtEveryByte) {
   }
 }
 
+TEST(Writer, RecordsOfAnotherKindAreRefusedBeforeAnythingIsAppended) {
+  const TemporaryFolder folder;
+  RecordWriter writer(folder.path(), Mode::kCreate);
+  EXPECT_NO_THROW(writer.require_kind(kBenchKind));  // it has none yet
+  writer.append(sample::header());
+  EXPECT_NO_THROW(writer.require_kind(kRunKind));
+  EXPECT_EQ(
+      input_error([&] { writer.require_kind(kBenchKind); }),
+      writer.file().string() + ": it has records of 'run', not of 'bench'; choose another folder");
+}
+
 TEST(Writer, ARecordThatBreaksTheContractIsNotWritten) {
   const TemporaryFolder folder;
   RecordWriter writer(folder.path(), Mode::kCreate);
@@ -128,8 +140,18 @@ TEST(Writer, ASecondProcessIsRefused) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-TEST(Writer, AFolderThatCannotBeMadeIsASystemError) {
-  EXPECT_THROW(RecordWriter("/proc/nowhere/here", Mode::kCreate), SystemError);
+TEST(Writer, AFolderThatCannotTakeRecordsIsWrongInput) {
+  const TemporaryFolder folder;
+  const auto refusal = [](const std::filesystem::path& out) {
+    return input_error([&] { RecordWriter(out, Mode::kCreate); });
+  };
+  const std::filesystem::path file = folder.path() / "file";
+  write_bytes(file, "");
+  EXPECT_EQ(refusal(file),
+            "create folder " + file.string() + ": Not a directory; choose another folder");
+  EXPECT_THAT(refusal("/proc/nowhere/here"), HasSubstr("create folder /proc/nowhere/here: "));
+  std::filesystem::create_directory(folder.path() / kRecordFileName);
+  EXPECT_THAT(refusal(folder.path()), HasSubstr("Is a directory; choose another folder"));
 }
 
 TEST(MachineDifferences, NameWhatTellsThemApart) {
