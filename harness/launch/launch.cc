@@ -245,7 +245,7 @@ nlohmann::json Launch::receive_from(std::size_t rank) {
   } catch (const SystemError& error) {
     fail_to_reach(rank, error);
   }
-  if (!answer) fail(rank_name(rank) + " ended unexpectedly");
+  if (!answer) fail_of_ended(rank);
   return std::move(*answer);
 }
 
@@ -267,8 +267,21 @@ void Launch::quit() {
 }
 
 bool Launch::mpirun_ended() {
-  if (mpirun_ > 0 && waitpid(mpirun_, nullptr, WNOHANG) == mpirun_) mpirun_ = -1;
+  if (mpirun_ > 0 && waitpid(mpirun_, &mpirun_status_, WNOHANG) == mpirun_) mpirun_ = -1;
   return mpirun_ <= 0;
+}
+
+void Launch::fail_of_ended(std::size_t rank) {
+  // mpirun notices, ends the other ranks, and then itself: within a second or two.
+  const auto begin = Clock::now();
+  while (!mpirun_ended() && seconds_since(begin) < kQuitSeconds && !stop_requested())
+    poll(nullptr, 0, 10);
+  // mpirun's exit code is 128 + the signal that killed the first rank to end.
+  const int signal =
+      mpirun_ <= 0 && WIFEXITED(mpirun_status_) ? WEXITSTATUS(mpirun_status_) - 128 : 0;
+  const char* const name = signal > 0 ? sigabbrev_np(signal) : nullptr;
+  fail(rank_name(rank) + (name == nullptr ? std::string(" ended unexpectedly")
+                                          : fmt::format(" was killed by SIG{}", name)));
 }
 
 void Launch::fail(const std::string& what) {
@@ -278,8 +291,7 @@ void Launch::fail(const std::string& what) {
 
 void Launch::fail_to_reach(std::size_t rank, const SystemError& error) {
   // The rank closed the connection. On a reset, the socket tells it as the end of the messages.
-  if (error.error() == EPIPE || error.error() == ECONNRESET)
-    fail(rank_name(rank) + " ended unexpectedly");
+  if (error.error() == EPIPE || error.error() == ECONNRESET) fail_of_ended(rank);
   // Its machine vanished without closing the connection.
   fail(fmt::format(
       "{}: the connection to its machine broke ({}). Check that machine and its network",

@@ -86,6 +86,8 @@ class Launch {
   void end_all();
   void end_mpirun();
   bool mpirun_ended();
+  /// Fails because a rank closed its connection. Names the signal that killed it, if mpirun does.
+  [[noreturn]] void fail_of_ended(std::size_t rank);
   nlohmann::json receive_from(std::size_t rank);
   [[noreturn]] void fail(const std::string& what);
   /// Fails as a rank's connection broke: the rank ended, or its machine vanished.
@@ -101,6 +103,7 @@ class Launch {
   std::vector<nlohmann::json> rank_machines_;
   bool in_sandbox_ = false;  // all processes of this PID namespace are the launch's
   pid_t mpirun_ = -1;
+  int mpirun_status_ = 0;  // as from waitpid(), after its end
 };
 
 /// A rank refused a message and is ready for other work.

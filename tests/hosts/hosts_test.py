@@ -164,6 +164,18 @@ class RunTest(HostsCase):
                 self.assert_no_faster(point["metrics"]["step_time"]["samples"], point, 400000,
                                       point["axes"]["rate"])
 
+    def test_a_prefix_starts_the_program_that_throttles(self):
+        # In place of `sudo -n`, for hosts whose users may not throttle.
+        told = os.path.join(self.folder, "told")
+        prefix = self.write("prefix", f'#!/bin/sh\necho "$1" >> {told}\nshift\nexec "$@"\n')
+        os.chmod(prefix, 0o755)
+        self.run_thinpipe("--shape", DATA, "--shape-prefix", f"{prefix} -n", "--link",
+                          "rate=100mbit", "--steps", "1", "--warmup", "0", "--no-baseline")
+        self.assert_all_given_back()
+        self.assertEqual(self.records()[0]["machines"]["throttled"], DATA)
+        with open(told) as file:
+            self.assertEqual(file.read(), "-n\n" * len(HOSTS))
+
     def test_sums_in_16_bits_and_two_shots(self):
         self.run_thinpipe("--shape", DATA, "--link", "rate=100mbit", "-c", "fp16", "-c", "int8",
                           "--collective", "ring|twoshot", "--steps", "3", "--warmup", "1")
@@ -204,7 +216,7 @@ class ControllerTest(HostsCase):
         os.kill(own, signal.SIGKILL)
         self.finish(process, 4)
         (point,) = self.points()
-        self.assertIn(f"rank 0 (host {controller}) ended unexpectedly", point["reasons"][0])
+        self.assertIn(f"rank 0 (host {controller}) was killed by SIGKILL", point["reasons"][0])
 
 
 class RefusalTest(HostsCase):

@@ -34,6 +34,7 @@ class PluginTest(RunCase):
         self.assertEqual({name: point["status"] == "failed" for name, point in points.items()},
                          {"crashes": True, "hangs": True, "topk": False})
         self.assertIn("did not answer", points["hangs"]["reasons"][0])
+        self.assertRegex(points["crashes"]["reasons"][0], r"^rank \d was killed by SIGABRT")
 
     def test_a_broken_one_fails_its_point_by_name(self):
         broken = os.path.join(os.environ["TEST_PLUGINS"], "broken_methods.so")
