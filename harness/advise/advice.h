@@ -25,6 +25,7 @@ struct AdviceRequest {
   /// Compressors (a spec each), baselines, collectives, the link, the number of ranks, topology,
   /// threads and seed. Only the first link and the first number of ranks count.
   SweepOptions sweep;
+  std::vector<CompressorRules> unserved;  ///< defaults that no collective can exchange
   PredictedMachines machines;
   /// Source of the codec times that rank the compressors; kMemory only where the trace has a
   /// compute_device().

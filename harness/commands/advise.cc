@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/visible.h"
 #include "compressors/registry.h"
 #include "harness/advise/advice.h"
 #include "harness/commands/compressor_options.h"
@@ -44,11 +46,20 @@ constexpr const char* kAdvised[] = {"fp8",
                                     "sbc:p=0.01",
                                     "demo"};
 
-std::vector<CompressorRules> advised_compressors(const Arguments& arguments) {
-  std::vector<Spec> specs = all_compressors(arguments);
-  if (specs.empty())
-    for (const char* text : kAdvised) specs.push_back(parse_spec(text));
-  return {specs.begin(), specs.end()};
+// Sets the compressors, and the collectives. Leaves out defaults that no collective can exchange.
+void set_choices(const Arguments& arguments, AdviceRequest& request) {
+  SweepOptions& sweep = request.sweep;
+  sweep.collectives = expand_collectives(arguments.text("collective"));
+  for (const Spec& spec : all_compressors(arguments)) sweep.compressors.emplace_back(spec);
+  if (!sweep.compressors.empty()) return;
+  for (const char* text : kAdvised) {
+    const CompressorRules compressor(parse_spec(text));
+    (collectives_for(compressor, sweep).empty() ? request.unserved : sweep.compressors)
+        .push_back(compressor);
+  }
+  if (sweep.compressors.empty())
+    throw InputError("--collective " + in_quotes(arguments.text("collective")) +
+                     ": it can exchange none of the default compressors; give --compressor");
 }
 
 std::string advised_trace(const Arguments& arguments) {
@@ -66,14 +77,13 @@ AdviceRequest advice_request(const Arguments& arguments) {
   sweep.simd = use_simd(arguments);
   sweep.trace = advised_trace(arguments);
   sweep.baselines = {kUncompressed, parse_spec("bf16")};
-  sweep.compressors = advised_compressors(arguments);
+  set_choices(arguments, request);
   const std::string& link = arguments.text("link");
   sweep.links = expand_link_specs(link);
   if (sweep.links.size() != 1 || !sweep.links.front().throttled())
     throw InputError("--link " + in_quotes(link) + ": expected one link with a rate");
   sweep.topology = parse_topology(arguments.text("topology"));
   sweep.ranks = {hosts_of(arguments, sweep.topology)};
-  sweep.collectives = expand_collectives(arguments.text("collective"));
   sweep.seed = static_cast<std::uint64_t>(arguments.integer("seed"));
   for (const Spec& collective : sweep.collectives)
     if (servers_of(collective) > 0)
@@ -87,6 +97,15 @@ AdviceRequest advice_request(const Arguments& arguments) {
   return request;
 }
 
+// "left out: demo 3lc, which gtopk cannot exchange"
+std::string left_out_line(const AdviceRequest& request) {
+  std::vector<std::string> names, collectives;
+  for (const CompressorRules& one : request.unserved) names.push_back(one.to_string());
+  for (const Spec& one : request.sweep.collectives) collectives.push_back(one.to_string());
+  return fmt::format("left out: {}, which {} cannot exchange", fmt::join(names, " "),
+                     fmt::join(collectives, "|"));
+}
+
 int run_advise(const Arguments& arguments, AdviceRequest request, const Trace& trace) {
   const MachineModel machines(arguments);
   request.machines = machines.of(request.sweep.ranks.front());
@@ -98,6 +117,7 @@ int run_advise(const Arguments& arguments, AdviceRequest request, const Trace& t
     throw InputError("--codecs memory: the compute times of " + request.sweep.trace.string() +
                      " are not a GPU's, so there is no memory bandwidth for a bound");
   if (codecs != "cpu" && origin.device) request.codecs = CodecTimes::kMemory;
+  if (!request.unserved.empty()) print_message(for_stream(STDERR_FILENO, left_out_line(request)));
   Advice advice;
   {
     Progress progress(1);

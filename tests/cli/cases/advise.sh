@@ -30,3 +30,6 @@ thinpipe advise -m lenet5 --collective ps:servers=1
 thinpipe advise -m lenet5 -c variance
 thinpipe advise -m lenet5 -c 'conv*:none;*:topk'
 thinpipe advise -m lenet5 --ranks 0
+# Default compressors that the collective cannot exchange are left out, but not those of the user.
+thinpipe advise -m lenet5 --ranks 4 --collective gtopk --message-time 20us > advice 2> said
+echo "exit $?"; grep -c 'left out: .*3lc.*, which gtopk cannot exchange' said; grep -o '^topk' advice | head -1
