@@ -1,6 +1,8 @@
 // `thinpipe predict`: predicts the points of a sweep from models instead of measurements.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -36,6 +38,8 @@
 namespace thinpipe {
 namespace {
 
+void print_note(const std::string& line) { print_message(for_stream(STDERR_FILENO, line)); }
+
 // Returns the points in the order of the axes. `run` uses a random order against machine drift.
 std::vector<SweepPoint> ordered_points(const SweepOptions& options) {
   std::vector<SweepPoint> points;
@@ -70,7 +74,7 @@ std::string recorded_origin(const Records& records, const std::string& device) {
 void note_compute_work(const Records& records) {
   const auto works = [](const Header& one) { return one.settings.text("compute") == "work"; };
   if (std::ranges::any_of(records.headers, works))
-    print_message(fmt::format(
+    print_note(fmt::format(
         "{}: the run used CPU time as compute (--compute work); predictions assume that ranks wait "
         "instead, so they leave out contention for the CPUs",
         records.file.string()));
@@ -83,7 +87,8 @@ class SweepPredictor {
     origin_.compute = compute_origin(trace, options.compute_scale);
     origin_.codecs = measured_origin(options.threads);
     if (arguments.given("codec-times"))
-      use_recorded_codecs(read_run_records(arguments.text("codec-times")), options, trace);
+      use_recorded_codecs(read_run_records(arguments.text("codec-times")),
+                          arguments.given("compressor"), options, trace);
     if (options.device == kDeviceCpu && options.compute_scale > 0)
       origin_.device = compute_device(trace);
     for (const SweepPoint& point : ordered_points(options)) {
@@ -132,8 +137,10 @@ class SweepPredictor {
   }
 
  private:
-  // Takes codec times from records. Removes baselines that the records lack.
-  void use_recorded_codecs(const Records& records, SweepOptions& options, const Trace& trace) {
+  // Takes codec times from records: those of the compressors that the user named, else of all that
+  // the records have. Removes baselines that the records lack.
+  void use_recorded_codecs(const Records& records, bool named, SweepOptions& options,
+                           const Trace& trace) {
     if (options.bucketings.size() > 1 || !options.bucketings.front().is_default())
       throw InputError(
           "--codec-times: records have no codec times per bucket; expected --granularity tensor "
@@ -150,16 +157,36 @@ class SweepPredictor {
     origin_.codecs = recorded_origin(records, options.device);
     for (const CompressorRules& baseline : std::vector(options.baselines)) {
       if (has_codec(records, baseline, options.device)) continue;
-      print_message(fmt::format("{} has no points of {}, so there is no comparison with it",
-                                records.file.string(), baseline.to_string()));
+      print_note(fmt::format("{} has no points of {}, so there is no comparison with it",
+                             records.file.string(), baseline.to_string()));
       std::erase(options.baselines, baseline);
       std::erase(options.compressors, baseline);
     }
+    if (!named) use_recorded_compressors(records, options);
     std::vector<CompressorRules> compressors = options.compressors;
     compressors.insert(compressors.end(), options.baselines.begin(), options.baselines.end());
     for (const CompressorRules& compressor : compressors)
       predictor_.know(compressor, {}, {.name = "ring", .values = {}},
                       recorded_codec(records, trace, compressor, options.device));
+  }
+
+  // Replaces the default compressors, but not the baselines.
+  static void use_recorded_compressors(const Records& records, SweepOptions& options) {
+    std::erase_if(options.compressors, [&](const auto& one) { return !options.is_baseline(one); });
+    std::vector<std::string> names;
+    for (const CompressorRules& one : recorded_compressors(records, options.device))
+      if (!options.is_baseline(one)) {
+        options.compressors.push_back(one);
+        names.push_back(one.to_string());
+      }
+    if (names.empty())
+      throw InputError(fmt::format(
+          "{}: no codec times of a compressor{}; expected points of `thinpipe run` without overlap "
+          "and servers",
+          records.file.string(),
+          options.device == kDeviceCpu ? "" : " with --device " + options.device));
+    print_note(fmt::format("without --compressor: predicting those of {}: {}",
+                           records.file.string(), fmt::join(names, " ")));
   }
 
   void prepare_codec(const SweepPoint& point) {
@@ -186,6 +213,9 @@ class SweepPredictor {
 
 int run_again(const Arguments& arguments) {
   const Records records = read_records(arguments.text("records"));
+  if (records.points.empty())
+    throw InputError(records.file.string() +
+                     ": no points yet; `thinpipe run --resume` measures those that are missing");
   note_compute_work(records);
   const std::vector<PredictedAgain> points = predict_again(records);
   arguments.flag("json") ? write_json(again_json(points)) : write_text(again_table(points));
@@ -199,9 +229,9 @@ int run_predict(const Arguments& arguments, SweepOptions options, const Trace& t
   const std::vector<PredictedPoint> points = sweep.points();
   const double predicted = now_seconds();
   const std::vector<PredictedCrossing> crossings = sweep.crossings(points);
-  print_message(fmt::format(
-      "codecs in {}, {} points in {} ({:.0f} a second)", format_time(known - begin), points.size(),
-      format_time(predicted - known), static_cast<double>(points.size()) / (predicted - known)));
+  print_note(fmt::format("codecs in {}, {} points in {} ({:.0f} a second)",
+                         format_time(known - begin), points.size(), format_time(predicted - known),
+                         static_cast<double>(points.size()) / (predicted - known)));
   if (arguments.flag("json")) {
     write_json(predictions_json(points, crossings, sweep.origin(), sweep.predictor(), options));
   } else {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
@@ -62,15 +63,34 @@ const MetricType& encoding_time(const Records& records, const std::string& devic
   return device == kDeviceCpu && one_thread ? "compress_cpu_time"_metric : "compress_time"_metric;
 }
 
+// Returns the spec with all defaults; the text itself for rules, and where this program does not
+// have the method or a parameter.
+std::string complete_text(const std::string& compressor) {
+  try {
+    const CompressorRules rules = CompressorRules::parse(compressor);
+    const Spec spec = rules.specs().front();
+    if (rules.uniform()) return spec.name + " " + parameters_of(spec).text();
+  } catch (const InputError&) {
+  }
+  return compressor;
+}
+
 RecordedSamples samples_of(const Records& records, const std::string& compressor,
                            const std::string& device) {
+  const std::string wanted = complete_text(compressor);
+  std::map<std::string, bool> known;  // whether a recorded text is the wanted compressor's
+  const auto is_wanted = [&](const std::string& text) {
+    const auto [at, is_new] = known.try_emplace(text);
+    if (is_new) at->second = complete_text(text) == wanted;
+    return at->second;
+  };
   RecordedSamples found;
   const MetricType& encoding = encoding_time(records, device);
   const auto take = [](std::vector<double> from, std::vector<double>& to) {
     to.insert(to.end(), from.begin(), from.end());
   };
   for (const Point& point : records.points) {
-    if (point.status == Status::kFailed || point.axes.compressor != compressor) continue;
+    if (point.status == Status::kFailed || !is_wanted(point.axes.compressor)) continue;
     if (!point.axes.bucketing.empty() || point.axes.device != device) continue;
     if (!decodes_of_all_ranks(point.axes)) continue;
     if (found.ranks > 0 && point.axes.ranks > found.ranks) continue;
@@ -105,6 +125,18 @@ double memory_rate_of(const std::string& device) {
 }
 
 }  // namespace
+
+std::vector<CompressorRules> recorded_compressors(const Records& records,
+                                                  const std::string& device) {
+  std::vector<CompressorRules> found;
+  std::set<std::string> seen;
+  for (const Point& point : records.points) {
+    if (!seen.insert(point.axes.compressor).second) continue;
+    const CompressorRules rules = CompressorRules::parse(point.axes.compressor);
+    if (rules.uniform() && has_codec(records, rules, device)) found.push_back(rules);
+  }
+  return found;
+}
 
 bool has_codec(const Records& records, const CompressorRules& compressor,
                const std::string& device) {

@@ -50,6 +50,11 @@ CodecProfile recorded_codec(const Records& records, const Trace& trace,
                             const CompressorRules& compressor,
                             const std::string& device = kDeviceCpu);
 
+/// Returns the compressors for all tensors of which recorded_codec() finds points, in the order of
+/// the records.
+std::vector<CompressorRules> recorded_compressors(const Records& records,
+                                                  const std::string& device = kDeviceCpu);
+
 /// Returns true if recorded_codec() finds a point of this compressor.
 bool has_codec(const Records& records, const CompressorRules& compressor,
                const std::string& device = kDeviceCpu);

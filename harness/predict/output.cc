@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "base/plain_table.h"
@@ -209,6 +210,7 @@ std::string fastest_at_both_ends(const std::vector<PredictedPoint>& points) {
 // Returns the rates between kMinRate and kMaxRate at which the compressor is faster: "below 1.2
 // Gbit/s", "at every rate", "at no rate", "at high rates only".
 std::string crossing_text(const PredictedBreakEven& result) {
+  if (result.sends) return "no break-even";
   if (result.rate) return "below " + format_rate(*result.rate);
   if (result.pays_at_least) return "at every rate";
   return result.pays_at_most ? "at high rates only" : "at no rate";
@@ -306,6 +308,14 @@ std::string crossing_table(const std::vector<PredictedCrossing>& crossings,
   std::string text;
   for (const auto& [setting, table] : tables)
     text += (text.empty() ? "" : "\n") + heading_line(setting) + table.text();
+  std::set<std::string> reasons;
+  for (const PredictedCrossing& one : crossings)
+    if (one.result.sends)
+      reasons.insert(
+          fmt::format("{} has no break-even rate: {}, and noise of the codec times would "
+                      "decide.",
+                      one.point.compressor.to_string(), one.result.reason()));
+  for (const std::string& reason : reasons) text += wrap(reason, 0) + "\n";
   return text;
 }
 

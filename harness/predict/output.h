@@ -10,9 +10,6 @@
 
 namespace thinpipe {
 
-/// Least speed-up over a baseline that is reported: models are not accurate enough for less.
-inline constexpr double kWorthSaying = 1.05;
-
 /// A step, and those of the baselines.
 struct PredictedStep {
   Prediction prediction;

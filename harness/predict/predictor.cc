@@ -130,9 +130,17 @@ PredictedBreakEven predicted_break_even(const std::function<double(double)>& gai
 }
 
 nlohmann::json break_even_json(const PredictedBreakEven& result) {
-  return {{"rate", result.rate ? nlohmann::json(*result.rate) : nlohmann::json(nullptr)},
-          {"pays_at_least_rate", result.pays_at_least},
-          {"pays_at_most_rate", result.pays_at_most}};
+  nlohmann::json json = {
+      {"rate", result.rate ? nlohmann::json(*result.rate) : nlohmann::json(nullptr)},
+      {"pays_at_least_rate", result.pays_at_least},
+      {"pays_at_most_rate", result.pays_at_most}};
+  if (result.sends) json["reason"] = result.reason();
+  return json;
+}
+
+std::string PredictedBreakEven::reason() const {
+  if (!sends) return "";
+  return fmt::format("it sends {:.3g} % of the uncompressed bytes", 100 * *sends);
 }
 
 void Predictor::know(const CompressorRules& compressor, const Bucketing& bucketing,
@@ -272,6 +280,14 @@ PredictedBreakEven Predictor::break_even(const SweepPoint& point, const Predicte
   for (const CompressorRules& baseline : baselines) key += "|" + baseline.to_string();
   const auto known = break_evens_.find(key);
   if (known != break_evens_.end()) return known->second;
+  const bool over_none =
+      std::ranges::any_of(baselines, [](const auto& one) { return one == kUncompressed; });
+  // A lossy collective sends fewer bytes than the payloads have.
+  const bool lossy = find_collective(point.collective.name).lossy;
+  if (over_none && !lossy && refusal(point).empty()) {
+    const double sends = fraction_sent(point);
+    if (sends * kWorthSaying > 1) return break_evens_[key] = {.sends = sends};
+  }
   const auto step = [&](SweepPoint one, double rate) {
     one.link = with_rate(point.link, rate);
     const auto predicted = predict(one, machines, times);
@@ -286,6 +302,17 @@ PredictedBreakEven Predictor::break_even(const SweepPoint& point, const Predicte
     return own && without ? *without - *own : 0;
   };
   return break_evens_[key] = predicted_break_even(gain, {.most = highest_rate(point)});
+}
+
+double Predictor::fraction_sent(const SweepPoint& point) {
+  const auto a_step = [](const CodecProfile& one) { return one.payload_bytes / one.period; };
+  const CodecProfile& own = codec(point.compressor, point.bucketing, point.collective);
+  // With servers, a rank's payloads leave out the slice that it serves itself.
+  const auto none = codecs_.find(codec_key(kUncompressed, point.bucketing, point.collective));
+  return a_step(own) /
+         (none != codecs_.end()
+              ? a_step(none->second)
+              : sizeof(float) * own.elements / static_cast<double>(point.bucketing.local_steps));
 }
 
 SweepPoint with_baseline(SweepPoint point, const CompressorRules& baseline) {

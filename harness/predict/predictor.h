@@ -18,14 +18,23 @@
 
 namespace thinpipe {
 
+/// Least speed-up over a baseline that is reported: models are not accurate enough for less.
+inline constexpr double kWorthSaying = 1.05;
+
 /// The break-even rate, below which a compressor should be faster than the baseline: the rate at
 /// which the difference of two predicted step times changes its sign.
 struct PredictedBreakEven {
   /// Highest rate in bit/s below which the compressor is faster and above which it is not; nothing
   /// where there is none.
-  std::optional<double> rate;
+  std::optional<double> rate = {};
   bool pays_at_least = false;  ///< the compressor is faster at the lowest rate tried
   bool pays_at_most = false;   ///< the compressor is faster at the highest rate tried
+  /// Fraction of the uncompressed bytes that the compressor sends. Set only where it is so large
+  /// that noise of the codec times would decide, and there is no break-even rate.
+  std::optional<double> sends = {};
+
+  /// Returns the reason why no rate was searched; "" where one was.
+  std::string reason() const;
 };
 
 inline constexpr double kMinRate = 1e5;    ///< bit/s, the lowest rate tried
@@ -50,7 +59,8 @@ struct RateSearch {
 PredictedBreakEven predicted_break_even(const std::function<double(double rate)>& gain,
                                         const RateSearch& search = {});
 
-/// Returns `rate` (or null), `pays_at_least_rate`, `pays_at_most_rate`.
+/// Returns `rate` (or null), `pays_at_least_rate`, `pays_at_most_rate` and `reason` if there is
+/// one.
 nlohmann::json break_even_json(const PredictedBreakEven& result);
 
 /// The machines of the ranks.
@@ -124,6 +134,8 @@ class Predictor {
 
  private:
   bool knows(const SweepPoint& point) const;
+  /// Returns the payload bytes of the point's compressor over those of an uncompressed gradient.
+  double fraction_sent(const SweepPoint& point);
   PredictionInput input_of(const SweepPoint& point, const PredictedMachines& machines);
 
   const Trace& trace_;

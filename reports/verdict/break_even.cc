@@ -189,9 +189,10 @@ std::string predicted_break_even(const Series& series) {
   for (const Cell& cell : series.cells)
     for (const Point* point : cell.used)
       if (const nlohmann::json* said = break_even_of(*point))
-        return is_true(*said, "pays_at_least_rate")  ? "at every rate"
-               : is_true(*said, "pays_at_most_rate") ? "at high rates only"
-                                                     : "never";
+        return said->contains("reason")               ? "none, as " + text_in(*said, "reason")
+               : is_true(*said, "pays_at_least_rate") ? "at every rate"
+               : is_true(*said, "pays_at_most_rate")  ? "at high rates only"
+                                                      : "never";
   return "";
 }
 

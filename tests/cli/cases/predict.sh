@@ -40,6 +40,12 @@ predict -c 3lc --topology racks:racks=2 --ranks 16 --link rate=100mbit 2>/dev/nu
 predict -c 3lc --link rate=1gbit --collective openmpi 2>/dev/null
 predict -c 3lc --link rate=1gbit,loss=1% 2>/dev/null
 predict --device cuda -c 3lc --ranks '4|64' --link 'rate=1gbit|100gbit' 2>/dev/null
+# Without -c: those of the records. A spec may leave out its defaults.
+for device in cpu cuda; do
+  predict --device $device --ranks 4 --link rate=1gbit 2>&1 |
+    awk '/^without/ {print} $3 == "ms" {print $1}'
+done
+predict -c topk --ranks 4 --link rate=1gbit 2>/dev/null | grep -c '^topk'
 # The contention of `run --compute work` is in no prediction.
 sed 's/"seed": 1, /"seed": 1, "settings": {"compute": "work"}, /' records.jsonl > work.jsonl
 thinpipe predict --records work.jsonl > again.txt

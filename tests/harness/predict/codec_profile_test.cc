@@ -50,6 +50,20 @@ TEST(CodecRecords, TakesThePointsWithFewestRanks) {
   EXPECT_EQ(profile.source, "records of out/records.jsonl");
 }
 
+// 0.01 is top-k's default ratio.
+TEST(CodecRecords, AreOfASpecWithOrWithoutItsDefaults) {
+  EXPECT_TRUE(has_codec(records(), parse_spec("topk:ratio=0.01")));
+  EXPECT_FALSE(has_codec(records(), parse_spec("topk:ratio=0.02")));
+}
+
+TEST(CodecRecords, NameTheirCompressorsInOrder) {
+  Records some = records();
+  some.points[2].status = Status::kFailed;
+  some.points.push_back(point("fc*:none;*:topk", 2, 1e-3, 0));
+  EXPECT_EQ(recorded_compressors(some),
+            (std::vector<CompressorRules>{parse_spec("topk"), parse_spec("terngrad")}));
+}
+
 // The CPU time of several threads is their sum, 12 ms; the codec takes 4 ms.
 TEST(CodecRecords, OfSeveralThreadsAreElapsedTimes) {
   Records some = records();

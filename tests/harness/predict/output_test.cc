@@ -119,6 +119,15 @@ TEST(CrossingTable, SaysOfEveryRowWhichSettingItIsOf) {
   EXPECT_THAT(text, HasSubstr("\nring, delay=10ms\n"));
 }
 
+TEST(CrossingTable, SaysWhyThereIsNoBreakEven) {
+  PredictedCrossing one{
+      point_of_model("topk", "rate=10mbit", 8, 1, 1).point, {.sends = 0.998}, {}, {}};
+  const std::string text = crossing_table({one, one}, {});
+  EXPECT_THAT(text, HasSubstr("8  no break-even\n"));
+  EXPECT_THAT(text, HasSubstr("\ntopk has no break-even rate: it sends 99.8 % of the uncompressed "
+                              "bytes, and\nnoise of the codec times would decide.\n"));
+}
+
 // A codec that was timed on a CPU is compared with a GPU's compute time only with a note.
 TEST(PredictionTable, ShowsTheOtherBoundWhereComputeIsAGpus) {
   PredictedPoint one = point_of_model("topk", "rate=1gbit", 4, 2, 3);

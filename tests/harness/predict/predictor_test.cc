@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 
@@ -278,6 +279,16 @@ TEST_F(PredictorTest, BreaksEvenWhereTheFasterBaselineDoes) {
   const CompressorRules none = parse_spec("none"), bf16 = parse_spec("bf16");
   EXPECT_GT(pays_below({none}), 1.5 * pays_below({bf16}));
   EXPECT_EQ(pays_below({none, bf16}), pays_below({bf16}));
+}
+
+// 5 % fewer bytes than `none`, and a codec that is faster by noise alone.
+TEST_F(PredictorTest, FindsNoBreakEvenOfACompressorThatSendsNearlyAllBytes) {
+  know("none", Exchange::kAllReduce, kBytes, 1e-4);
+  know("topk", Exchange::kAllReduce, 0.96 * kBytes, 0);
+  const auto found = predictor_.break_even(point_, machines_, {parse_spec("none")});
+  EXPECT_FALSE(found.rate || found.pays_at_least || found.pays_at_most);
+  EXPECT_EQ(found.reason(), "it sends 96 % of the uncompressed bytes");
+  EXPECT_EQ(break_even_json(found).at("reason").get<std::string>(), found.reason());
 }
 
 TEST_F(PredictorTest, RefusesTopologiesWithoutAModel) {

@@ -341,6 +341,10 @@ TEST(BreakEvenLines, SayWhatWasPredicted) {
   predict(4, nullptr, false);
   predict(5, "nonsense", false);
   EXPECT_EQ(predicted_break_even(summarize(records).groups[0].series[1]), "never");
+  records.points[4].prediction = document(
+      {{"break_even", {{"rate", nullptr}, {"reason", "it sends 99 % of the uncompressed bytes"}}}});
+  EXPECT_EQ(predicted_break_even(summarize(records).groups[0].series[1]),
+            "none, as it sends 99 % of the uncompressed bytes");
 }
 
 TEST(BreakEvenLines, FitTheScreenAndSayWhatElseIsKnown) {
