@@ -92,6 +92,10 @@ Page history_page(const std::vector<std::filesystem::path>& folders) {
 Page records_page(const Records& records, const char* what,
                   const std::function<std::string(const Records&, ReportFormat)>& render,
                   const std::function<std::string(const Records&)>& findings) {
+  if (records.points.empty())
+    throw InputError(records.file.string() +
+                     ": no finished point yet, so there is nothing to report; let the measurement "
+                     "end one (run and train continue with --resume)");
   return {records.file,
           what,
           [=](ReportFormat format) { return render(records, format); },
