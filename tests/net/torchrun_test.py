@@ -210,6 +210,9 @@ class Torchrun(unittest.TestCase):
             self.assertRegex(report, r"topk.*\b2×")
             self.assertIn("16 / 2", report)  # steps and repeats
             self.assertIn("All 3 points passed their link and clock checks.", report)
+            self.assertIn("topk", self.thinpipe("report", "jobs", "--format", "text"))
+            gate = self.thinpipe("gate", "--baseline", "jobs", "--measured", "jobs", "--times", "none")
+            self.assertRegex(gate, r"^Of \d+ metrics: \d+ the same\.\n$")
         self.assertIn("topk", self.thinpipe("export", "jobs"))
 
     def test_a_record_without_calibration(self):

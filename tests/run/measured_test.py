@@ -2,15 +2,18 @@
 write such records instead of measuring."""
 import json
 import os
+import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
 import unittest.mock
 
-from measured import Part, timed
+from measured import BY_LOAD, REASONS_OF_LOAD, Part, timed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+SWEEP = pathlib.Path(HERE).parents[1] / "harness" / "sweep"
 IDLE = ("CPU idle time was 0.4 % (limit 2 %), so the host rather than the link may have set the "
         "pace. Use fewer ranks, or `--time-scale auto`")
 
@@ -114,6 +117,43 @@ class MeasuredTest(unittest.TestCase):
         code, said, _ = self.play({"a": GOOD, "b": GOOD}, tool=True)
         self.assertEqual(code, 0)
         self.assertIn("skipped: T.test_what_needs_a_tool: tc is not installed", said)
+
+
+class ReasonsTest(unittest.TestCase):
+    """The program's own texts of reasons, as its source has them."""
+
+    VALUES = {"": "3 ms", ":.1f": "96.9"}  # by format; 2 for others
+
+    @classmethod
+    def texts(cls):
+        """All texts of harness/sweep that are sentences, with values filled in."""
+        found = []
+        for path in sorted(SWEEP.glob("*.cc")):
+            # Literals that follow each other are one text.
+            source = re.sub(r'"\s*\n\s*"', "", path.read_text(encoding="utf-8"))
+            for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', source):
+                if len(text) > 30 and " " in text:
+                    found.append(re.sub(r"\{([^}]*)\}", lambda field: cls.VALUES.get(field[1], "2"), text))
+        return found
+
+    def test_each_reason_of_load_is_one_of_the_programs(self):
+        texts = self.texts()
+        for reason in REASONS_OF_LOAD:
+            self.assertEqual(len([text for text in texts if re.match(reason, text)]), 1, reason)
+
+    def test_reasons_that_name_a_busy_machine_are_reasons_of_load(self):
+        busy = [text for text in self.texts() if re.search("machine was too busy|Use fewer ranks|"
+                                                           "codecs need longer", text)]
+        self.assertEqual(len(busy), 4, busy)
+        for text in busy:
+            self.assertRegex(text, f"^(?:{BY_LOAD.pattern})")
+
+    def test_reasons_of_bypassed_or_changed_links_are_defects(self):
+        wrong = [text for text in self.texts()
+                 if re.search("bypass|another program|differs from the reference", text)]
+        self.assertGreaterEqual(len(wrong), 6, wrong)
+        for text in wrong:
+            self.assertNotRegex(text, f"^(?:{BY_LOAD.pattern})")
 
 
 class PartTest(unittest.TestCase):
