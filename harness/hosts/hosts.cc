@@ -157,6 +157,13 @@ std::vector<std::string> slurm_nodes() {
     throw InputError(
         "--hosts slurm: this process is in no Slurm allocation (SLURM_JOB_ID and "
         "SLURM_JOB_NODELIST are not set); start it in one (salloc, sbatch), or name a hostfile");
+  // mpirun of each task would wait for CPUs that the tasks themselves have.
+  if (const char* tasks = environment("SLURM_STEP_NUM_TASKS");
+      tasks != nullptr && tasks != std::string_view("1"))
+    throw InputError(fmt::format(
+        "--hosts slurm: srun started this process as one of {} tasks; start thinpipe once, by "
+        "salloc or sbatch without srun",
+        excerpt(tasks)));
   std::vector<std::string> nodes = expand_node_list(list);
   const char* count = environment("SLURM_JOB_NUM_NODES");
   if (count != nullptr && std::to_string(nodes.size()) != count)

@@ -39,7 +39,8 @@ std::vector<std::string> expand_node_list(std::string_view text);
 
 /// Returns the nodes of this process's Slurm allocation, from SLURM_JOB_NODELIST (or the older
 /// SLURM_NODELIST). If SLURM_JOB_NUM_NODES is set, the list must agree with it.
-/// @throws InputError outside an allocation, and if the two variables disagree.
+/// @throws InputError outside an allocation, in a job step of several tasks, and if the two
+/// variables disagree.
 std::vector<std::string> slurm_nodes();
 
 /// Returns the machines, reached through ssh or Slurm. Without Slurm, first logs in to each host

@@ -307,10 +307,7 @@ class RealMachines : public Machines {
     control_addresses_ = addresses_towards(options_.names);
     // For all that this process starts: else ssh asks in a window where DISPLAY is set.
     setenv("SSH_ASKPASS_REQUIRE", "never", 1);
-    // In a Slurm allocation mpirun starts ranks by srun, also with --hosts FILE. Then only guards
-    // need a login.
-    const bool by_srun = options_.slurm || std::getenv("SLURM_JOBID") != nullptr;
-    if (!by_srun || (!options_.slurm && !options_.shape.empty())) check_logins(options_, scratch);
+    if (!options_.slurm) check_logins(options_, scratch);
     if (!options_.shape.empty())
       guards_ = std::make_unique<Guards>(guard_commands(options_, control_addresses_), scratch,
                                          options_.lease);
@@ -323,15 +320,16 @@ class RealMachines : public Machines {
     boarding.hosts.assign(options_.names.begin(), options_.names.begin() + ranks);
     // mpirun gives rank 0 to this machine wherever the list has it, and others ranks in list order.
     std::stable_partition(boarding.hosts.begin(), boarding.hosts.end(), is_this_machine);
+    std::string hosts;
+    for (int i = 0; i < ranks; ++i)
+      hosts += fmt::format("{}{}:1", i > 0 ? "," : "", options_.names[static_cast<std::size_t>(i)]);
+    boarding.mpirun = {"--host", hosts};
     if (options_.slurm) {
-      boarding.mpirun = {"--map-by", "ppr:1:node"};  // mpirun takes the allocation itself
+      boarding.set("plm", "slurm");
+      // Also in a job step, which may have fewer nodes (`srun --pty bash`).
+      boarding.set("ras_slurm_use_entire_allocation", "1");
     } else {
-      std::string hosts;
-      for (int i = 0; i < ranks; ++i)
-        hosts +=
-            fmt::format("{}{}:1", i > 0 ? "," : "", options_.names[static_cast<std::size_t>(i)]);
-      boarding.mpirun = {"--host", hosts};
-      boarding.set("plm_rsh_agent", agent_of(options_));
+      boarding.set_agent(agent_of(options_));
     }
     if (!mpi_interface().empty()) boarding.set("btl_tcp_if_include", mpi_interface());
     // Keeps Open MPI's control messages off the throttled interface, unless it may be the only one.

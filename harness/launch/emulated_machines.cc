@@ -124,7 +124,7 @@ Boarding EmulatedMachines::board(int ranks) {
   boarding.shared_folder = scratch_;
   boarding.mpirun = {"--host", hosts};
   // mpirun splits the agent's path at blanks. The path of this symbolic link has none.
-  boarding.set("plm_rsh_agent", scratch_ + "/thinpipe-enter");
+  boarding.set_agent(scratch_ + "/thinpipe-enter");
   boarding.set("plm_rsh_no_tree_spawn", "1");
   boarding.set("orte_tmpdir_base", scratch_);
   boarding.set("oob_tcp_if_include", Network::kControlNetwork);

@@ -73,6 +73,13 @@ struct Boarding {
   void set(const char* parameter, const std::string& value) {
     mpirun.insert(mpirun.end(), {"--mca", parameter, value});
   }
+  /// Has mpirun reach the hosts of its `--host` by `agent`, a command like ssh. Also within a job
+  /// of a batch system, from which Open MPI would otherwise take the hosts and the launcher.
+  void set_agent(const std::string& agent) {
+    set("plm", "rsh");
+    set("plm_rsh_agent", agent);
+    set("ras", "^alps,gridengine,lsf,slurm,tm");
+  }
 };
 
 class Machines {

@@ -16,10 +16,15 @@ def why_not():
     for program in (SSHD, "ssh", "ssh-keygen", "mount", "umount"):
         if not shutil.which(program):
             return f"no {program}; ./setup --full installs it (Debian: openssh-server)"
-    # sshd changes its groups. In the user namespace of an ordinary user nobody may.
+    return why_no_daemons()
+
+
+def why_no_daemons():
+    """Returns the reason why daemons that change their groups, as sshd does, cannot run here."""
+    # In the user namespace of an ordinary user nobody may.
     with open("/proc/self/setgroups") as file:
         if os.geteuid() != 0 or file.read().strip() != "allow":
-            return "only root can run sshd in namespaces"
+            return "only root can run sshd and slurmd in namespaces"
     return None
 
 

@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 
 from run_case import THINPIPE, RunCase, main
@@ -220,6 +221,23 @@ class SweepTest(RunCase):
         again = self.sweep("--resume", trace=trace, ranks=None, link=None, threads=1, steps=2)
         self.assertIn("measured with --threads 2, not with --threads 1",
                       self.run_thinpipe(*again, code=2))
+
+    def test_a_job_of_a_batch_system_does_not_take_the_ranks(self):
+        # Open MPI would start ranks on the job's nodes, by the batch system's launcher.
+        node, trace = socket.gethostname(), self.trace()
+        nodes = os.path.join(self.folder, "nodes")
+        with open(nodes, "w") as file:
+            file.write(f"{node} 2 all.q UNDEFINED\n")
+        for environment in ({"SLURM_JOB_ID": "7", "SLURM_JOBID": "7", "SLURM_NODELIST": node,
+                             "SLURM_TASKS_PER_NODE": "2", "SLURM_NNODES": "1"},
+                            {"SGE_ROOT": "/nonexistent", "ARC": "lx-amd64", "JOB_ID": "7",
+                             "PE_HOSTFILE": nodes}):
+            with self.subTest(job=next(iter(environment))):
+                shutil.rmtree(self.out, ignore_errors=True)
+                self.run_thinpipe(*self.sweep("--no-baseline", "-c", "none", steps=1, trace=trace),
+                                  environment=environment)
+                (point,) = self.points().values()
+                self.assert_right(point, steps=1)
 
 
 if __name__ == "__main__":

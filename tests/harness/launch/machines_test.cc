@@ -189,8 +189,8 @@ TEST(NodeList, WhatCannotBeRead) {
 class Slurm : public ::testing::Test {
  protected:
   void TearDown() override {
-    for (const char* name :
-         {"SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURM_JOB_NUM_NODES"})
+    for (const char* name : {"SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_NODELIST",
+                             "SLURM_JOB_NUM_NODES", "SLURM_STEP_NUM_TASKS"})
       unsetenv(name);
   }
 };
@@ -207,6 +207,15 @@ TEST_F(Slurm, TheNodesOfAnAllocation) {
   unsetenv("SLURM_JOB_NODELIST");
   setenv("SLURM_NODELIST", "old[7-8]", 1);
   EXPECT_EQ(slurm_nodes(), (Names{"old7", "old8"}));
+}
+
+TEST_F(Slurm, OneTaskOfSeveralIsRefused) {
+  setenv("SLURM_JOB_ID", "4711", 1);
+  setenv("SLURM_JOB_NODELIST", "node[1-2]", 1);
+  setenv("SLURM_STEP_NUM_TASKS", "1", 1);  // srun --pty bash
+  EXPECT_EQ(slurm_nodes(), (Names{"node1", "node2"}));
+  setenv("SLURM_STEP_NUM_TASKS", "2", 1);
+  EXPECT_THROW(slurm_nodes(), InputError);
 }
 
 TEST_F(Slurm, ListsThatExpandToTooManyAreRefusedBeforeTheyAreMade) {
