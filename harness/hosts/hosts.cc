@@ -162,7 +162,7 @@ std::vector<std::string> slurm_nodes() {
       tasks != nullptr && tasks != std::string_view("1"))
     throw InputError(fmt::format(
         "--hosts slurm: srun started this process as one of {} tasks; start thinpipe once, by "
-        "salloc or sbatch without srun",
+        "salloc or sbatch without srun, or by `srun -N 1 -n 1`",
         excerpt(tasks)));
   std::vector<std::string> nodes = expand_node_list(list);
   const char* count = environment("SLURM_JOB_NUM_NODES");

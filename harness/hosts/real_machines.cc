@@ -326,7 +326,7 @@ class RealMachines : public Machines {
     boarding.mpirun = {"--host", hosts};
     if (options_.slurm) {
       boarding.set("plm", "slurm");
-      // Also in a job step, which may have fewer nodes (`srun --pty bash`).
+      // Also in a job step, which may have fewer nodes (`srun -N 1 -n 1`).
       boarding.set("ras_slurm_use_entire_allocation", "1");
     } else {
       boarding.set_agent(agent_of(options_));

@@ -181,7 +181,7 @@ class SlurmTest(HostsCase):
         self.assert_run_right()
 
     def test_a_job_step_on_one_node(self):
-        # As from `srun --pty bash` within salloc.
+        # As from `srun -N 1 -n 1 --pty bash` within salloc.
         self.launcher = (*SALLOC, "srun", "--nodes=1", "--ntasks=1")
         self.run_thinpipe(*SHORT)
         self.assert_run_right()

@@ -212,7 +212,7 @@ TEST_F(Slurm, TheNodesOfAnAllocation) {
 TEST_F(Slurm, OneTaskOfSeveralIsRefused) {
   setenv("SLURM_JOB_ID", "4711", 1);
   setenv("SLURM_JOB_NODELIST", "node[1-2]", 1);
-  setenv("SLURM_STEP_NUM_TASKS", "1", 1);  // srun --pty bash
+  setenv("SLURM_STEP_NUM_TASKS", "1", 1);  // srun -N 1 -n 1
   EXPECT_EQ(slurm_nodes(), (Names{"node1", "node2"}));
   setenv("SLURM_STEP_NUM_TASKS", "2", 1);
   EXPECT_THROW(slurm_nodes(), InputError);
