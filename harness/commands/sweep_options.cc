@@ -152,6 +152,9 @@ std::vector<OptionInfo> bucketing_options() {
                              "tensors with fewer elements are sent uncompressed")),
       repeatable(text_option("local-steps", "N", "1",
                              "number of gradients that a rank accumulates before an exchange")),
+      repeatable(text_option("fragments", "P", "1",
+                             "with --local-steps of at least P, exchange the model as P fragments "
+                             "in turn, spread evenly over the local steps (Streaming DiLoCo)")),
       repeatable(text_option("outer", "SPEC", "none",
                              "outer optimiser applied to the aggregate: none, or diloco "
                              "(momentum=0.9,rate=0.7), usually with --local-steps",
@@ -206,6 +209,9 @@ std::vector<Bucketing> bucketings_of(const Arguments& arguments) {
   each("local-steps", [](const auto& text, Bucketing& bucketing) {
     bucketing.local_steps =
         static_cast<std::uint64_t>(number_in("local-steps", text, 1, 1e6, true));
+  });
+  each("fragments", [](const auto& text, Bucketing& bucketing) {
+    bucketing.fragments = static_cast<std::size_t>(number_in("fragments", text, 1, 1e6, true));
   });
   each("outer", [](const auto& text, Bucketing& bucketing) {
     if (text != "none") bucketing.outer = OuterOptions::parse(text);
@@ -314,7 +320,8 @@ std::vector<OptionGroup> sweep_groups() {
       {"Network", {"topology", "schedule", "straggler"}},
       {"Compressors and baselines", {"baseline", "no-baseline", "plugin", "non-finite", "device"}},
       {"Bucketing, overlap and gradient accumulation",
-       {"overlap", "codec", "buckets", "granularity", "min-elements", "local-steps", "outer"}},
+       {"overlap", "codec", "buckets", "granularity", "min-elements", "local-steps", "fragments",
+        "outer"}},
       {"Training",
        {"width", "data", "batch", "optimiser", "lr-schedule", "clip", "local-clip", "exchange",
         "mask-momentum", "augment", "seeds", "target", "eval-every", "checkpoint-every", "capture",

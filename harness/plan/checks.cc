@@ -20,6 +20,7 @@
 #include "reports/gate/measured.h"
 #include "workloads/collectives/collectives.h"
 #include "workloads/collectives/push_pull_options.h"
+#include "workloads/replay/plan.h"
 #include "workloads/simulate/work.h"
 
 namespace thinpipe {
@@ -135,6 +136,45 @@ std::vector<std::string> pairs_left_out(const SweepOptions& options) {
   return pairs;
 }
 
+void refuse_fragments(const SweepOptions& options, const std::string& what) {
+  for (const Bucketing& bucketing : options.bucketings)
+    if (bucketing.fragments > 1)
+      throw InputError(
+          fmt::format("--fragments {} with {}; expected --fragments 1", bucketing.fragments, what));
+}
+
+void check_fragments(const SweepOptions& options, const Trace& trace) {
+  for (const Bucketing& bucketing : options.bucketings) {
+    if (bucketing.fragments == 1) continue;
+    if (bucketing.local_steps < bucketing.fragments)
+      throw InputError(
+          fmt::format("--fragments {}: each fragment has its turn in another local step; expected "
+                      "--local-steps of at least {}, not {}",
+                      bucketing.fragments, bucketing.fragments, bucketing.local_steps));
+    if (bucketing.granularity != Granularity::kTensor)
+      refuse_fragments(options, fmt::format("--granularity {}: fragments are runs of tensors",
+                                            to_string(bucketing.granularity)));
+    if (bucketing.overlap != Overlap::kNone)
+      refuse_fragments(options, "--overlap bucket: a fragment leaves after a whole local step");
+    plan_buckets(trace.tensors(), kUncompressed, bucketing);  // throws for too few tensors
+    for (const CompressorRules& compressor : options.compressors)
+      for (const Spec& spec : compressor.specs())
+        if (make_compressor(spec, {"", {1}, 1}, {})->period() > 1)
+          refuse_fragments(options,
+                           fmt::format("{}: its delay would skip turns", spec.to_string()));
+  }
+  for (const Spec& collective : options.collectives)
+    if (find_collective(collective.name).can(Exchange::kPushPull))
+      refuse_fragments(options, fmt::format("collective {}: its servers average the whole model",
+                                            collective.to_string()));
+  if (options.device != kDeviceCpu)
+    refuse_fragments(options, fmt::format("--device {}: sums of fragments are in the host's memory",
+                                          options.device));
+  if (options.simulated)
+    refuse_fragments(
+        options, fmt::format("--engine {}: only whole models are exchanged there", kSimGridEngine));
+}
+
 void check_time_scales(const SweepOptions& options) {
   for (const double factor : options.time_scales) {
     if (factor == 1) continue;
@@ -243,6 +283,7 @@ void warn_of_rules(const std::vector<CompressorRules>& compressors, const Trace&
 
 void check_sweep(const SweepOptions& options, const Trace& trace) {
   warn_of_rules(options.compressors, trace);
+  check_fragments(options, trace);
   if (options.simulated) {
     check_collectives(options);
     check_epochs(options);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/statistics.h"
@@ -151,6 +152,38 @@ ReproductionPicture accuracy_over_time(const PictureRequest& request,
   return picture;
 }
 
+// A point for each command whose trainings all reached the target, and the Pareto front: the
+// commands that no other one beats in both bytes and time.
+ReproductionPicture costs_of_target(const PictureRequest& request,
+                                    const std::vector<ArmRecords>& arms) {
+  ReproductionPicture picture = empty_picture("front", request, "payload bytes of a worker",
+                                              "emulated seconds to the target");
+  picture.chart.x.is_log = picture.chart.y.is_log = true;
+  picture.chart.x.format = format_bytes;
+  std::vector<std::pair<double, double>> costs;  // bytes and seconds
+  for (const ArmRecords& arm : arms) {
+    std::vector<double> bytes, seconds;
+    for (const Point& point : arm.records.points) {
+      const auto found = columns::mean_sample(point, "target_seconds"_metric);
+      if (!found) continue;
+      seconds.push_back(*found);
+      bytes.push_back(columns::mean_sample(point, "target_bytes"_metric).value_or(0));
+    }
+    if (seconds.empty() || seconds.size() < arm.records.points.size()) continue;
+    costs.emplace_back(mean(bytes), mean(seconds));
+    add_points(picture, arm.label, {costs.back().first}, {costs.back().second});
+  }
+  std::sort(costs.begin(), costs.end());
+  std::vector<double> x, y;
+  for (const auto& [bytes, seconds] : costs) {
+    if (!y.empty() && seconds >= y.back()) continue;
+    x.push_back(bytes);
+    y.push_back(seconds);
+  }
+  add_points(picture, "Pareto front", x, y);
+  return picture;
+}
+
 // SIDCo, fig. 9: of the first seed of a training, or of the first worker of `quality`. SIDCo with
 // another rule than the paper's is left out.
 ReproductionPicture estimation_quality(const PictureRequest& request,
@@ -229,6 +262,7 @@ const PictureKind kPictureKinds[] = {
     {"paying_cells", {"rates"}, paying_cells},
     {"server_bits", {}, server_bits},
     {"accuracy_over_time", {"lines"}, accuracy_over_time},
+    {"costs_of_target", {}, costs_of_target},
     {"estimation_quality", {"ratio"}, estimation_quality},
     {"distribution", {"arm"}, distribution},
     {"sorted_magnitudes", {}, sorted_magnitudes},

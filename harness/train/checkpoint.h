@@ -17,7 +17,9 @@ struct RankState {
   std::uint64_t next_step = 0;         ///< the first step that has not been taken yet
   std::vector<std::byte> learner;      ///< Learner::state(); of a server: its ServerModel, if any
   std::vector<std::byte> compressors;  ///< Replay::save_state(), or a ParameterServer's
-  std::vector<std::byte> estimate;     ///< floats: sums of changes (Replay::incremental)
+  /// Floats: sums of changes (Replay::incremental); with fragments, then the parameters that all
+  /// workers have in common.
+  std::vector<std::byte> estimate;
 };
 
 /// Returns the identity of a rank's checkpoint file: the training (identity_of()) and the rank.

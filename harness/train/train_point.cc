@@ -243,10 +243,9 @@ class TrainPoint : TrainJob {
   }
 
   void take_step(std::uint64_t step) {
-    const std::uint64_t exchanges = (step + 1) / period_;
     const std::uint64_t every = options.sweep.check_every;
     const bool check =
-        ends_period(step) && every > 0 && ((exchanges - 1) % every == 0 || step + 1 == steps_);
+        exchanges(step) && every > 0 && (step / period_ % every == 0 || step + 1 == steps_);
     const json load = {{"do", "load"}, {"index", step}, {"rate_factor", series_.rate_factor()}};
     const std::vector<json> loaded = ask(load, kComputeTimeout);
     for (std::size_t rank = 0; rank < loaded.size(); ++rank)
@@ -318,7 +317,7 @@ class TrainPoint : TrainJob {
   void update(std::uint64_t step, bool check) {
     const json apply = {{"do", "apply"}, {"index", step}, {"digest", check}};
     const std::vector<json> applied = ask(apply, kComputeTimeout);
-    if (!check || !ends_period(step)) return;
+    if (!check || !exchanges(step)) return;
     digest_ = applied[0].at("digest");
     for (int rank = 1; rank < point.ranks; ++rank)
       if (const std::string other = applied[static_cast<std::size_t>(rank)].at("digest");
@@ -346,8 +345,15 @@ class TrainPoint : TrainJob {
                                   series_.held_out.back().figure, point.compressor.to_string()));
   }
 
-  // Returns true if the step ends with an exchange.
   bool ends_period(std::uint64_t step) const { return (step + 1) % period_ == 0; }
+
+  // Returns true if the step ends with an exchange. Fragments take their turns within a period.
+  bool exchanges(std::uint64_t step) const {
+    bool turn = ends_period(step);
+    for (std::size_t i = 0; i < point.bucketing.fragments && point.bucketing.fragments > 1; ++i)
+      turn = turn || point.bucketing.has_turn(i, step);
+    return turn;
+  }
 
   Checkpoints checkpoints_;
   CaptureWriter capture_;

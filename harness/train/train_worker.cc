@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/digest.h"
 #include "base/error.h"
 #include "base/output_file.h"
 #include "compressors/registry.h"
@@ -49,8 +50,11 @@ void write_floats(const std::string& file, std::span<const float> values) {
 /// take local steps, and each step hands over the decrease of the parameters instead of a gradient.
 /// After an exchange, all workers have the same parameters: those after the previous exchange minus
 /// the mean of the workers' summed decreases, or minus the outer optimiser's update (FedAvg; SBC
-/// alg. 1; DiLoCo alg. 1). With `ps:update=servers` workers have no optimiser. All workers add the
-/// change of the model that the servers send (3LC, figure 2b).
+/// alg. 1; DiLoCo alg. 1). With fragments, this holds for the fragment that was exchanged, and a
+/// worker goes on with its own values of the others (Streaming DiLoCo alg. 2, without delay). The
+/// model is then that of the last exchanges, which all workers have in common: it is evaluated and
+/// compared. With `ps:update=servers` workers have no optimiser. All workers add the change of the
+/// model that the servers send (3LC, figure 2b).
 class TrainRole : public ReplayRole {
  public:
   /// @param given  receives the gradients of the replay
@@ -137,21 +141,27 @@ class TrainRole : public ReplayRole {
       const std::vector<std::span<const float>> mean = mean_of_step();
       if (local_steps_ || servers_update_) {
         const float sign = servers_update_ ? 1 : -1;
-        for (std::size_t i = 0; i < mean.size(); ++i)
-          for (std::size_t j = 0; j < mean[i].size(); ++j) agreed_[i][j] += sign * mean[i][j];
-        learner_->assign({std::vector<std::span<const float>>(agreed_.begin(), agreed_.end())});
+        const std::vector<bool> in_turn = replay().tensors_in_turn(message.at("index"));
+        std::vector<std::span<const float>> values;
+        for (std::size_t i = 0; i < mean.size(); ++i) {
+          for (std::size_t j = 0; in_turn[i] && j < mean[i].size(); ++j)
+            agreed_[i][j] += sign * mean[i][j];
+          values.push_back(in_turn[i] ? agreed_[i] : learner_->values(i));
+        }
+        learner_->assign(values);
         mask_momentum();
       } else {
         learner_->apply(mean, message.at("index"));
       }
     }
-    if (message.value("digest", false)) said["digest"] = fmt::format("{:016x}", learner_->digest());
+    if (message.value("digest", false)) said["digest"] = fmt::format("{:016x}", digest());
     return said;
   }
   json evaluate() {
     json said = {{"type", "evaluated"}};
     if (settings().rank != 0) return said;
-    const Evaluation found = learner_->evaluate();
+    const Evaluation found =
+        replay().has_fragments() ? evaluation_of_agreed() : learner_->evaluate();
     said["loss"] = found.loss;
     said["accuracy"] = found.accuracy;
     said["perplexity"] = found.perplexity;
@@ -163,6 +173,8 @@ class TrainRole : public ReplayRole {
     state.learner = learner_->state();
     replay().save_state(state.compressors);
     for (const std::vector<float>& one : estimate_) append_floats(one, state.estimate);
+    if (replay().has_fragments())
+      for (const std::vector<float>& one : agreed_) append_floats(one, state.estimate);
     return write_rank_state(message, settings().rank, state);
   }
   json restore(const json& message) {
@@ -172,8 +184,10 @@ class TrainRole : public ReplayRole {
     replay().load_state(compressors);
     ByteReader estimate(state.estimate);
     for (std::vector<float>& one : estimate_) take_floats(estimate, one);
-    estimate.expect_end();
     remember_parameters();
+    if (replay().has_fragments())
+      for (std::vector<float>& one : agreed_) take_floats(estimate, one);
+    estimate.expect_end();
     compressors.expect_end();
     return {{"type", "restored"}, {"step", state.next_step}};
   }
@@ -224,12 +238,32 @@ class TrainRole : public ReplayRole {
     }
   }
   void remember_parameters() {
-    if (!local_steps_ && !servers_update_) return;
-    agreed_.resize(learner_->parameters().size());
-    for (std::size_t i = 0; i < agreed_.size(); ++i) {
+    if (local_steps_ || servers_update_) agreed_ = values_of_learner();
+  }
+  std::vector<std::vector<float>> values_of_learner() const {
+    std::vector<std::vector<float>> all;
+    for (std::size_t i = 0; i < learner_->parameters().size(); ++i) {
       const auto values = learner_->values(i);
-      agreed_[i].assign(values.begin(), values.end());
+      all.emplace_back(values.begin(), values.end());
     }
+    return all;
+  }
+  void assign(const std::vector<std::vector<float>>& values) {
+    learner_->assign({std::vector<std::span<const float>>(values.begin(), values.end())});
+  }
+  Evaluation evaluation_of_agreed() {
+    const std::vector<std::vector<float>> own = values_of_learner();
+    assign(agreed_);
+    const Evaluation found = learner_->evaluate();
+    assign(own);
+    return found;
+  }
+  // Returns a digest of the parameters that all workers have in common after an exchange.
+  std::uint64_t digest() {
+    if (!replay().has_fragments()) return learner_->digest();
+    Digest digest;
+    for (const std::vector<float>& one : agreed_) digest.add(std::span<const float>(one));
+    return digest.value();
   }
   void mask_momentum() {
     if (std::find(masks_.begin(), masks_.end(), true) == masks_.end()) return;

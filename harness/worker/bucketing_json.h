@@ -16,6 +16,7 @@ inline nlohmann::json bucketing_json(const Bucketing& bucketing) {
           {"codec_beside", bucketing.codec_beside},
           {"buckets", bucketing.limits.to_string()},
           {"local_steps", bucketing.local_steps},
+          {"fragments", bucketing.fragments},
           {"outer", bucketing.outer ? bucketing.outer->to_string() : ""},
           {"epoch", bucketing.epoch}};
 }
@@ -30,6 +31,7 @@ inline Bucketing bucketing_of(const nlohmann::json& message) {
   bucketing.codec_beside = of.at("codec_beside");
   bucketing.limits = BucketLimits::parse(of.at("buckets"));
   bucketing.local_steps = of.at("local_steps");
+  bucketing.fragments = of.at("fragments");
   if (const std::string outer = of.at("outer"); !outer.empty())
     bucketing.outer = OuterOptions::parse(outer);
   bucketing.epoch = of.at("epoch");

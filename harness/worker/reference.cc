@@ -65,16 +65,17 @@ double number(const json& value) {
 
 }  // namespace
 
-void OuterReference::follow(std::span<const float> aggregate, std::span<const float> velocity) {
+void OuterReference::follow(std::span<const float> aggregate, std::span<const float> velocity,
+                            ElementRange turn) {
   const double m = options_.momentum, rate = options_.learning_rate;
   if (velocity_.empty()) {
     velocity_.assign(velocity.begin(), velocity.end());
   } else {
-    for (std::size_t i = 0; i < velocity_.size(); ++i)
+    for (std::size_t i = turn.begin; i < turn.end; ++i)
       velocity_[i] = m * velocity_[i] + static_cast<double>(aggregate[i]);
   }
-  expected_.resize(velocity_.size());
-  for (std::size_t i = 0; i < velocity_.size(); ++i)
+  expected_.assign(velocity_.size(), 0);
+  for (std::size_t i = turn.begin; i < turn.end; ++i)
     expected_[i] = rate * static_cast<double>(aggregate[i]) + rate * m * velocity_[i];
 }
 

@@ -24,7 +24,8 @@ class OuterReference {
   /// Advances v by an aggregate. The first call takes v from the optimiser. From then on it must be
   /// called after every exchange.
   /// @param velocity  the optimiser's, after the exchange
-  void follow(std::span<const float> aggregate, std::span<const float> velocity);
+  /// @param turn  the elements that were exchanged
+  void follow(std::span<const float> aggregate, std::span<const float> velocity, ElementRange turn);
 
   /// Returns max |update - expected| / max |expected| of the last exchange; NaN if any value is
   /// NaN. 0 before the first exchange.

@@ -123,6 +123,7 @@ json ReplayRole::step(const json& message) {
   WorkerStep step;
   static_cast<StepReport&>(step) =
       message.value("moves", true) ? replay_.step(index) : replay_.step_without_exchange(index);
+  last_step_ = index;
   exchanged_ = step.exchanged;
   followed_ = false;
   step.sent = replay_.counters() - before;
@@ -135,7 +136,8 @@ json ReplayRole::step(const json& message) {
 
 void ReplayRole::follow_outer() {
   if (outer_reference_ && exchanged_ && !followed_)
-    outer_reference_->follow(replay_.aggregate(), replay_.outer()->velocity());
+    outer_reference_->follow(replay_.aggregate(), replay_.outer()->velocity(),
+                             replay_.turn(last_step_));
   followed_ = true;
 }
 

@@ -78,6 +78,7 @@ class ReplayRole : public Role {
   std::vector<float> contribution_;                     ///< this rank's, on a machine of its own
   std::vector<float> reference_;                        ///< where the result is not their mean
   std::uint64_t checked_step_ = 0;
+  std::uint64_t last_step_ = 0;
   bool exchanged_ = false;                         ///< in the last step
   bool followed_ = false;                          ///< by follow_outer()
   std::optional<OuterReference> outer_reference_;  ///< with an outer optimiser

@@ -51,6 +51,17 @@ TEST(OuterOptimiser, HasDiLoCosFiguresOfItself) {
   }
 }
 
+// The velocity 1 of both elements becomes 1.5 at the second one, whose update is 2 (1 + 1.5 / 2).
+TEST(OuterOptimiser, LeavesElementsAsTheyAreThatHaveNoTurn) {
+  OuterOptimiser optimiser(3, {.momentum = 0.5F, .learning_rate = 2});
+  std::vector<float> made(3);
+  optimiser.apply(std::vector<float>{1, 1, 1}, made);
+  optimiser.apply(std::vector<float>{0, 1, 0}, made, {1, 2});
+  EXPECT_EQ(made, (std::vector<float>{0, 3.5F, 0}));
+  const auto velocity = optimiser.velocity();
+  EXPECT_EQ(std::vector<float>(velocity.begin(), velocity.end()), (std::vector<float>{1, 1.5F, 1}));
+}
+
 TEST(OuterOptimiser, RefusesAnotherSize) {
   OuterOptimiser optimiser(3, {});
   std::vector<float> three(3), four(4);

@@ -147,7 +147,10 @@ TEST_F(GivenGradientsTest, ARestoredReplayGoesOnAlike) {
     options.servers = push_pull_options(parse_spec("ps:servers=1"), 1);
     EXPECT_EQ(run(options, false, 4), run(options, false));
   }
-  const ReplayOptions local = local_steps();
+  ReplayOptions local = local_steps();
+  EXPECT_EQ(run(local, false, 4), run(local, false));
+  local.bucketing.local_steps = 4;
+  local.bucketing.fragments = 2;  // the first one has two sums of the four steps before
   EXPECT_EQ(run(local, false, 4), run(local, false));
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -111,6 +112,20 @@ TEST(Bucketing, SaysOnlyWhatDiffers) {
   EXPECT_EQ(bucketing.to_string(), "min_elements=1000;overlap=bucket;codec=thread;local_steps=4");
 }
 
+// With P = 3 fragments in H = 10 local steps, turns are after steps 10/3, 20/3 and 10, rounded
+// down.
+TEST(Bucketing, SpreadsTheTurnsOfFragments) {
+  Bucketing bucketing;
+  bucketing.local_steps = 10;
+  bucketing.fragments = 3;
+  EXPECT_EQ(bucketing.to_string(), "local_steps=10;fragments=3");
+  for (const auto& [bucket, taken] : {std::pair(0, 3), std::pair(1, 6), std::pair(2, 10)})
+    for (int index = 0; index < 20; ++index) {
+      EXPECT_EQ(bucketing.has_turn(bucket, index), (index + 1) % 10 == taken % 10) << index;
+      EXPECT_EQ(bucketing.follows_turn(bucket, index), index % 10 == taken % 10) << index;
+    }
+}
+
 // "t0", "t1", ..., of which the last is ready first.
 std::vector<TraceTensor> tensors_of(const std::vector<std::size_t>& sizes) {
   std::vector<TraceTensor> tensors;
@@ -198,6 +213,22 @@ TEST_F(PlanTest, ABucketOrTheModelIsOneUnit) {
   ASSERT_EQ(buckets.size(), 1U);
   EXPECT_THAT(sizes_of(buckets[0].units), ElementsAre(605));
   EXPECT_THAT(buckets[0].units[0].tensors, ElementsAre(0, 1, 2, 3));
+}
+
+TEST_F(PlanTest, FragmentsAreRunsOfAboutAsManyElements) {
+  bucketing_.local_steps = 4;
+  const auto fragments_of = [&](std::size_t count) {
+    bucketing_.fragments = count;
+    std::vector<std::vector<std::size_t>> tensors;
+    for (const PlannedBucket& bucket : plan("3lc")) tensors.push_back(bucket.tensors());
+    return tensors;
+  };
+  // Of 100, 200, 300 and 5 elements, 300 are nearest to half of 605; 302.5 and 453.75 are nearest
+  // to 300 and 600.
+  EXPECT_THAT(fragments_of(2), ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3)));
+  EXPECT_THAT(fragments_of(4),
+              ElementsAre(ElementsAre(0), ElementsAre(1), ElementsAre(2), ElementsAre(3)));
+  EXPECT_THROW(fragments_of(5), InputError);
 }
 
 TEST_F(PlanTest, SmallTensorsAndOtherRulesHaveUnitsOfTheirOwn) {

@@ -144,6 +144,37 @@ TEST_F(ReplayTest, LocalStepsHandOverTheirOwnSum) {
   }
 }
 
+// Each fragment hands over the sum of the four steps since its last turn; in the first turn of the
+// first fragment, two steps.
+TEST_F(ReplayTest, FragmentsHandOverTheirSumsInTurn) {
+  Bucketing bucketing = with_local_steps(4);
+  bucketing.fragments = 2;
+  LoneReplay replay(trace_, replay_options("none", bucketing));
+  const std::size_t last = trace_.tensors().size() - 1;
+  const auto sum = [&](std::size_t tensor, std::uint64_t from, std::uint64_t to) {
+    float all = 0;
+    for (std::uint64_t step = from; step < to; ++step) {
+      const Replayed source = replayed(trace_, 0, step);
+      all += trace_.gradient(source.rank, source.step, tensor)[0];
+    }
+    return all;
+  };
+  for (std::uint64_t step = 0; step < 8; ++step) {
+    const StepReport report = replay.step(step);
+    ASSERT_EQ(report.exchanged, step % 2 == 1);
+    if (!report.exchanged) continue;
+    const bool first = step % 4 == 1;
+    const auto aggregate = replay.by_tensor(replay.aggregate());
+    const std::uint64_t begin = step < 4 ? 0 : step - 3;
+    EXPECT_EQ(aggregate[0][0], first ? sum(0, begin, step + 1) : 0) << step;
+    EXPECT_EQ(aggregate[last][0], first ? 0 : sum(last, begin, step + 1)) << step;
+    EXPECT_EQ(replay.tensors_in_turn(step)[0], first);
+    EXPECT_EQ(replay.tensors_in_turn(step)[last], !first);
+    const ElementRange turn = replay.turn(step);
+    EXPECT_EQ(report.payload_bytes, (turn.end - turn.begin) * sizeof(float));
+  }
+}
+
 // Keeps the values that it got to sum, and their address.
 class Witness : public Collective, public AllReduce {
  public:

@@ -107,6 +107,15 @@ class BucketingTest(RunCase):
             else:
                 self.assertGreater(min(errors), 0.1)
 
+    def test_fragments_are_sent_in_turn(self):
+        points = self.run_lenet5("--no-baseline", "-c", "none", "--local-steps", "4", "--fragments",
+                                 "1|2", "--outer", "diloco", steps=8)
+        self.assertEqual({point["axes"]["bucketing"] for point in points},
+                         {"local_steps=4;outer=diloco", "local_steps=4;fragments=2;outer=diloco"})
+        for point in points:  # each element is sent once in four steps
+            self.assertEqual(point["metrics"]["payload_bytes"]["samples"], [431080.0] * 2)
+            self.assertLess(max(point["metrics"]["relative_error"]["samples"]), 1e-6)
+
     def test_says_what_is_wrong(self):
         for arguments, words in (
             (["--overlap", "sometimes"], "expected none, bucket"),

@@ -1,5 +1,6 @@
-// SBC's algorithm 1 (Sattler et al., Sparse Binary Compression) in plain loops, for the path of
-// `thinpipe train --exchange updates`. Two ranks of `thinpipe train` take the same steps as the
+// SBC's algorithm 1 (Sattler et al., Sparse Binary Compression) and Streaming DiLoCo's algorithm 2
+// (Douillard et al., without delay) in plain loops, for the paths of `thinpipe train --exchange
+// updates` and `--fragments`. Two ranks of `thinpipe train` take the same steps as the
 // reference, and must have the same bits after each step.
 //
 // The reference gets only gradients from a Learner: the gradient of a worker's mini-batch at given
@@ -200,6 +201,21 @@ struct PlainWorker {
   PlainOptimiser optimiser;
 };
 
+/// Lets each worker take a local step.
+void take_local_step(std::vector<PlainWorker>& workers, const Oracles& oracles,
+                     std::uint64_t step) {
+  for (std::size_t index = 0; index < kWorkers; ++index) {
+    PlainWorker& worker = workers[index];
+    const Values before = worker.parameters;
+    worker.optimiser.step(gradient_at(*oracles[index], before, step), worker.parameters);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      worker.decrease[i] = before[i] - worker.parameters[i];
+      worker.sum[i] += worker.decrease[i];
+      worker.distance[i] += std::fabs(static_cast<double>(worker.decrease[i]));
+    }
+  }
+}
+
 // Expects that a worker compresses R_i + (W_old - W_i), as the algorithm does, although the
 // decreases of its n steps are added one by one. Each decrease and each addition is rounded by at
 // most 2^-24 of its result. The decreases add up to at most `distance`, and each of the n sums is
@@ -226,16 +242,7 @@ class PlainSbc {
   const PlainWorker& worker(std::size_t index) const { return workers_[index]; }
 
   void local_step(const Oracles& oracles, std::uint64_t step) {
-    for (std::size_t index = 0; index < kWorkers; ++index) {
-      PlainWorker& worker = workers_[index];
-      const Values before = worker.parameters;
-      worker.optimiser.step(gradient_at(*oracles[index], before, step), worker.parameters);
-      for (std::size_t i = 0; i < before.size(); ++i) {
-        worker.decrease[i] = before[i] - worker.parameters[i];
-        worker.sum[i] += worker.decrease[i];
-        worker.distance[i] += std::fabs(static_cast<double>(worker.decrease[i]));
-      }
-    }
+    take_local_step(workers_, oracles, step);
   }
 
   /// Ends a period of local steps.
@@ -278,6 +285,60 @@ class PlainSbc {
   std::uint64_t local_steps_;
 };
 
+// Powers of two, by which the outer optimiser multiplies without rounding.
+constexpr OuterOptions kOuter{.momentum = 0.5F, .learning_rate = 0.5F};
+
+/// Streaming DiLoCo's algorithm 2 with all its workers, and with the outer gradient applied in the
+/// step in which it is exchanged (tau = 0).
+class PlainStreaming {
+ public:
+  PlainStreaming(const Values& start, const PlainOptimiser& optimiser,
+                 const std::vector<LearnerParameter>& tensors, std::size_t fragments)
+      : agreed_(start), velocity_(start.size()), workers_(kWorkers, PlainWorker(start, optimiser)) {
+    const double all = static_cast<double>(start.size());
+    for (std::size_t p = 1; p <= fragments; ++p) {
+      const double aim = all * static_cast<double>(p) / static_cast<double>(fragments);
+      std::size_t end = 0, nearest = 0;
+      for (const LearnerParameter& tensor : tensors) {
+        end += tensor.elements;
+        if (std::fabs(static_cast<double>(end) - aim) <=
+            std::fabs(static_cast<double>(nearest) - aim))
+          nearest = end;
+      }
+      ends_.push_back(nearest);
+    }
+  }
+
+  const Values& agreed() const { return agreed_; }
+  const PlainWorker& worker(std::size_t index) const { return workers_[index]; }
+
+  /// Ends each fragment's period of `local_steps` at its own step.
+  void step(const Oracles& oracles, std::uint64_t step, std::uint64_t local_steps) {
+    take_local_step(workers_, oracles, step);
+    for (std::size_t p = 0; p < ends_.size(); ++p)
+      if ((step + 1) % local_steps == (p + 1) * local_steps / ends_.size() % local_steps)
+        exchange(p == 0 ? 0 : ends_[p - 1], ends_[p]);
+  }
+
+ private:
+  void exchange(std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const float mean = (workers_[0].sum[i] + workers_[1].sum[i]) / 2;
+      velocity_[i] = kOuter.momentum * velocity_[i] + mean;
+      agreed_[i] -= kOuter.learning_rate * (mean + kOuter.momentum * velocity_[i]);
+      for (PlainWorker& worker : workers_) {
+        worker.parameters[i] = agreed_[i];
+        worker.sum[i] = 0;
+      }
+    }
+  }
+
+  Values agreed_;  ///< each fragment as it was after its last exchange
+  Values velocity_;
+  std::vector<PlainWorker> workers_;
+  std::vector<std::size_t> ends_;  ///< of the fragments
+};
+
 /// Two ranks of `thinpipe train` on emulated hosts. This process sends them the messages that
 /// `thinpipe train` sends.
 class Ranks {
@@ -294,8 +355,10 @@ class Ranks {
   }
 
   /// Begins a training.
-  void prepare(const LearnerOptions& options, const std::string& compressor) {
+  void prepare(const LearnerOptions& options, const std::string& compressor,
+               const Bucketing& bucketing = {}) {
     SweepPoint point;
+    point.bucketing = bucketing;
     point.compressor = CompressorRules::parse(compressor);
     point.ranks = static_cast<int>(kWorkers);
     SweepOptions sweep;
@@ -389,6 +452,40 @@ INSTANTIATE_TEST_SUITE_P(All, SbcAlgorithm1,
                          ::testing::Combine(::testing::Values(kMomentum, kAdam), ::testing::Bool(),
                                             ::testing::Values(std::uint64_t{1}, std::uint64_t{4})),
                          name_of);
+
+/// Number of fragments, and of local steps from one exchange of a fragment to the next.
+class StreamingDiLoCo : public ::testing::TestWithParam<std::pair<std::size_t, std::uint64_t>> {};
+
+TEST_P(StreamingDiLoCo, EndsEveryStepWithTheBitsOfAPlainReference) {
+  const auto& [fragments, local_steps] = GetParam();
+  const LearnerOptions options = learner_options(kAdam, false, local_steps);
+  Oracles oracles;
+  for (std::size_t worker = 0; worker < kWorkers; ++worker)
+    oracles.push_back(std::make_unique<Learner>(options, worker));
+  const Values start = parameters_of(*oracles[0]);
+  const PlainOptimiser fresh(OptimiserSpec::parse(options.optimiser), fuses_squares(options),
+                             start.size());
+  PlainStreaming plain(start, fresh, oracles[0]->parameters(), fragments);
+  Bucketing bucketing;
+  bucketing.local_steps = local_steps;
+  bucketing.fragments = fragments;
+  bucketing.outer = kOuter;
+  g_ranks->prepare(options, "none", bucketing);
+  for (std::uint64_t step = 0; step < options.steps; ++step) {
+    SCOPED_TRACE(fmt::format("step {}", step));
+    const std::vector<Values> decreases = g_ranks->local_step(step);
+    plain.step(oracles, step, local_steps);
+    for (std::size_t worker = 0; worker < kWorkers; ++worker) {
+      ASSERT_NO_FATAL_FAILURE(expect_bits(decreases[worker], plain.worker(worker).decrease));
+    }
+    for (const std::string& digest : g_ranks->end_step(step))
+      ASSERT_EQ(digest, digest_of(plain.agreed()).text());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StreamingDiLoCo,
+                         ::testing::Values(std::pair(std::size_t{2}, std::uint64_t{4}),
+                                           std::pair(std::size_t{3}, std::uint64_t{4})));
 
 // Restarts this program with one thread of OpenBLAS, which starts its threads when it is loaded. A
 // sandbox begins with the calling thread alone. At the first fork() in the sandbox, OpenBLAS would

@@ -164,6 +164,22 @@ class TrainTest(RunCase):
         self.check_interruption("-c", "int8", "-c", "topk:ratio=0.05", "--collective",
                                 "twoshot:second-memory=residual")
 
+    def test_fragments_end_alike_also_after_an_interruption(self):
+        # A checkpoint has the sums of the fragments that were not exchanged last, and the workers'
+        # own values of these fragments.
+        self.check_interruption("-c", "none", "-c", "topk:ratio=0.05", "--local-steps", "4",
+                                "--fragments", "3", "--outer", "diloco")
+
+    def test_fragments_are_refused_where_they_have_no_turns(self):
+        for words, said in (((), "expected --local-steps of at least 3, not 1"),
+                            (("--local-steps", "8", "--granularity", "model"), "--granularity model"),
+                            (("--local-steps", "8", "--overlap", "bucket"), "--overlap bucket"),
+                            (("--local-steps", "8", "--collective", "twoshot"), "collective twoshot"),
+                            (("--local-steps", "8", "-c", "sbc:delay=2"), "its delay would skip")):
+            self.assertIn(said, self.train("-c", "none", "--fragments", "3", *words, code=2))
+        self.assertIn("the model has 8 tensors",
+                      self.train("-c", "none", "--fragments", "9", "--local-steps", "9", code=2))
+
     def test_servers_that_update_train_as_workers_that_do(self):
         optimiser = ("--optimiser", "sgd:lr=0.01,momentum=0.9,weight_decay=0.001")
         # Uncompressed, the servers' changes of the model are those that workers make themselves.

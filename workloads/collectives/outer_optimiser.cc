@@ -25,7 +25,8 @@ std::string OuterOptions::to_string() const {
   return fmt::format("momentum={},rate={}", momentum, learning_rate);
 }
 
-void OuterOptimiser::apply(std::span<const float> aggregate, std::span<float> update) {
+void OuterOptimiser::apply(std::span<const float> aggregate, std::span<float> update,
+                           ElementRange turn) {
   for (const std::size_t size : {aggregate.size(), update.size()})
     if (size != velocity_.size())
       throw InputError(
@@ -34,10 +35,12 @@ void OuterOptimiser::apply(std::span<const float> aggregate, std::span<float> up
   const float* const x = aggregate.data();
   float* const out = update.data();
   float* const v = velocity_.data();
-  for (std::size_t i = 0; i < aggregate.size(); ++i) {
+  std::fill_n(out, turn.begin, 0.0F);
+  for (std::size_t i = turn.begin; i < turn.end; ++i) {
     v[i] = momentum * v[i] + x[i];
     out[i] = rate * (x[i] + momentum * v[i]);
   }
+  std::fill(out + turn.end, out + update.size(), 0.0F);
 }
 
 }  // namespace thinpipe

@@ -19,6 +19,11 @@ struct OuterOptions {
   std::string to_string() const;
 };
 
+/// Consecutive elements of an array.
+struct ElementRange {
+  std::size_t begin = 0, end = 0;
+};
+
 /// Applies Nesterov's momentum to the workers' local steps (Douillard et al., DiLoCo, arXiv
 /// 2311.08105, alg. 1 line 12 and section 3; as PyTorch's SGD with nesterov=True): v <- m v + x,
 /// update = rate (x + m v), where v is the velocity and m the momentum. x is the outer gradient:
@@ -32,8 +37,14 @@ class OuterOptimiser {
 
   /// Computes the update from the aggregate, and the new velocity. Reads two arrays (aggregate,
   /// velocity) and writes two (velocity, update).
+  /// @param turn  the elements that were exchanged. The velocity of all others stays as it is, and
+  /// their update is 0 (Streaming DiLoCo: an optimiser for each fragment)
   /// @throws InputError for arrays of another size
-  void apply(std::span<const float> aggregate, std::span<float> update);
+  void apply(std::span<const float> aggregate, std::span<float> update, ElementRange turn);
+  /// Does so for all elements.
+  void apply(std::span<const float> aggregate, std::span<float> update) {
+    apply(aggregate, update, {0, velocity_.size()});
+  }
 
   /// Returns v, `elements` floats; zeros at first.
   std::span<const float> velocity() const { return velocity_; }

@@ -180,6 +180,7 @@ std::string Bucketing::to_string() const {
   say(codec_beside, "codec=thread");
   say(limits != BucketLimits(), fmt::format("buckets={}", limits.to_string()));
   say(local_steps != 1, fmt::format("local_steps={}", local_steps));
+  say(fragments != 1, fmt::format("fragments={}", fragments));
   if (outer) parts.push_back("outer=" + outer->to_string());
   say(epoch != 0, fmt::format("epoch={}", epoch));
   return fmt::format("{}", fmt::join(parts, ";"));

@@ -102,15 +102,35 @@ struct Bucketing {
   /// Gradients that every rank adds up before the sum is compressed and exchanged (FedAvg; SBC
   /// fig. 2a).
   std::uint64_t local_steps = 1;
+  /// Fragments of the model that are exchanged in turn, each once in local_steps steps (Douillard
+  /// et al., Streaming DiLoCo, arXiv 2501.18512, section 2.2). 1: the whole model at once.
+  std::size_t fragments = 1;
   /// Every rank's second optimiser, which is applied to the aggregate.
   std::optional<OuterOptions> outer;
   double epoch = 0;  ///< of training, for warm-up schedules (DGC section 4.1)
   bool operator==(const Bucketing&) const = default;
 
   bool is_default() const { return *this == Bucketing(); }
+  /// Returns true if a step ends with the turn of a bucket. With fragments, bucket p is fragment p.
+  /// Turns are spread evenly over the local steps, at most one in a step. The last fragment's turn
+  /// ends the period, as does that of the whole model.
+  bool has_turn(std::size_t bucket, std::uint64_t index) const {
+    return (index + 1) % local_steps == offset_of(bucket);
+  }
+  /// Returns true if a step is the first one after the turn of a bucket.
+  bool follows_turn(std::size_t bucket, std::uint64_t index) const {
+    return index % local_steps == offset_of(bucket);
+  }
   /// Returns settings other than the default, canonically: `granularity=bucket;overlap=bucket`; ""
   /// if all are the default.
   std::string to_string() const;
+
+ private:
+  // Returns t_p of the paper's algorithm 2: local steps before the bucket's turn, modulo the
+  // period.
+  std::uint64_t offset_of(std::size_t bucket) const {
+    return fragments == 1 ? 0 : (bucket + 1) * local_steps / fragments % local_steps;
+  }
 };
 
 const char* to_string(Granularity granularity);

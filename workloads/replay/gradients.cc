@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "compressors/kernels/parallel.h"
+#include "workloads/replay/message.h"
 
 namespace thinpipe {
 
@@ -24,8 +25,7 @@ Gradients::Gradients(const Trace& trace, int rank, NonFinite policy, const Bucke
     : trace_(trace),
       rank_(rank),
       policy_(policy),
-      local_steps_(bucketing.local_steps),
-      epoch_(bucketing.epoch),
+      bucketing_(bucketing),
       epochs_a_step_(epochs_a_step),
       threads_(threads) {}
 
@@ -111,7 +111,7 @@ GradientInput Gradients::of_step(std::size_t bucket, std::size_t unit, const Pla
                                  std::uint64_t index) const {
   GradientInput input;
   input.step = index;
-  input.epoch = epoch_ + epochs_a_step_ * static_cast<double>(index);
+  input.epoch = bucketing_.epoch + epochs_a_step_ * static_cast<double>(index);
   if (planned.tensors.size() > 1) {
     const Joined& from = joined_.at(bucket).at(unit);
     input.values = from.values;
@@ -133,7 +133,7 @@ void Gradients::add(std::size_t bucket, std::size_t unit, const PlannedUnit& pla
                     std::uint64_t index) {
   const std::span<const float> values = of_step(bucket, unit, planned, index).values;
   std::vector<float>& sum = joined(bucket, unit).sum;
-  if (index % local_steps_ == 0) {
+  if (sum.empty() || bucketing_.follows_turn(bucket, index)) {
     sum.resize(values.size());
     copy_bytes(sum.data(), values.data(), values.size_bytes());
     return;
@@ -144,11 +144,26 @@ void Gradients::add(std::size_t bucket, std::size_t unit, const PlannedUnit& pla
 GradientInput Gradients::input(std::size_t bucket, std::size_t unit, const PlannedUnit& planned,
                                std::uint64_t index) const {
   GradientInput input = of_step(bucket, unit, planned, index);
-  if (local_steps_ == 1) return input;
+  if (local_steps() == 1) return input;
   input.values = joined_.at(bucket).at(unit).sum;
   input.squares = {};
-  input.step = index / local_steps_;
+  input.step = index / local_steps();
   return input;
+}
+
+void Gradients::save_sums(std::span<const PlannedBucket> buckets, std::vector<std::byte>& state) {
+  for (std::size_t b = 0; b < buckets.size(); ++b)
+    for (std::size_t u = 0; u < buckets[b].units.size(); ++u)
+      append_floats(joined(b, u).sum, state);
+}
+
+void Gradients::load_sums(std::span<const PlannedBucket> buckets, ByteReader& state) {
+  for (std::size_t b = 0; b < buckets.size(); ++b)
+    for (std::size_t u = 0; u < buckets[b].units.size(); ++u) {
+      std::vector<float>& sum = joined(b, u).sum;
+      sum.resize(buckets[b].units[u].info.elements);
+      take_floats(state, sum);
+    }
 }
 
 // Source of the trace: every rank and step has the gradient that was handed over last.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compressors/compressor.h"
+#include "compressors/wire/bytes.h"
 #include "workloads/replay/plan.h"
 #include "workloads/trace/trace.h"
 
@@ -35,7 +36,7 @@ class Gradients {
   Gradients(const Trace& trace, int rank, NonFinite policy, const Bucketing& bucketing, int threads,
             double epochs_a_step = 0);
 
-  std::uint64_t local_steps() const { return local_steps_; }
+  std::uint64_t local_steps() const { return bucketing_.local_steps; }
 
   /// Loads and checks the gradients of steps [0, steps), so that timed steps read nothing from
   /// disk. @throws InputError naming tensor and element for a non-finite value (kError)
@@ -49,7 +50,7 @@ class Gradients {
   /// gradients are contiguous already (DDP's gradients are views of its buckets).
   void load(std::span<const PlannedBucket> buckets, std::uint64_t index);
 
-  /// Adds the step's gradient of a unit to its sum, which begins anew every local_steps() steps.
+  /// Adds the step's gradient of a unit to its sum, which begins anew after its bucket's turn.
   /// Only with more than one local step.
   void add(std::size_t bucket, std::size_t unit, const PlannedUnit& planned, std::uint64_t index);
 
@@ -60,6 +61,10 @@ class Gradients {
   /// load().
   GradientInput input(std::size_t bucket, std::size_t unit, const PlannedUnit& planned,
                       std::uint64_t index) const;
+
+  /// Appends the sums of local steps to a checkpoint; reads them from the front.
+  void save_sums(std::span<const PlannedBucket> buckets, std::vector<std::byte>& state);
+  void load_sums(std::span<const PlannedBucket> buckets, ByteReader& state);
 
  private:
   struct Joined {
@@ -73,8 +78,8 @@ class Gradients {
   const Trace& trace_;
   int rank_;
   NonFinite policy_;
-  std::uint64_t local_steps_;
-  double epoch_, epochs_a_step_;
+  Bucketing bucketing_;
+  double epochs_a_step_;
   int threads_;
   std::vector<std::vector<float>> repaired_;  ///< by (step, tensor), with non-finite values as 0
   std::vector<std::vector<Joined>> joined_;   ///< by bucket and unit

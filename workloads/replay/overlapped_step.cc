@@ -47,7 +47,7 @@ class OverlappedStep : public StepOrder {
       report_.compute = (compute_ ? compute_->ended() : now_seconds()) - begin - held_up_;
     report_.timeline.push_back({Phase::kCompute, 0, 0, held_up_ + report_.compute});
     decode_rest();
-    if (exchanges_) buckets_.apply_outer(report_);
+    if (exchanges_) buckets_.apply_outer(index, report_);
     report_.total = now_seconds() - begin;
     add_exchanges();
     if (exchanges_) buckets_.add_payloads(report_);

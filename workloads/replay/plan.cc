@@ -1,6 +1,7 @@
 #include "workloads/replay/plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "compressors/slices.h"
 
 namespace thinpipe {
@@ -48,6 +50,31 @@ PlannedBucket bucket_of(std::span<const TraceTensor> tensors, std::span<const st
     same->info.name = fmt::format("{}/{}", joined, same - bucket.units.begin());
   }
   return bucket;
+}
+
+// Returns the tensors of each fragment: runs of tensors with about equal numbers of elements. The
+// run of fragment p ends with the tensor whose end is nearest to (p + 1) / `count` of all elements.
+std::vector<std::vector<std::size_t>> fragment_tensors(std::span<const TraceTensor> tensors,
+                                                       std::size_t count) {
+  if (count > tensors.size())
+    throw InputError(fmt::format("--fragments {}: the model has {} tensors; expected at most {}",
+                                 count, tensors.size(), tensors.size()));
+  std::size_t all = 0;
+  for (const TraceTensor& tensor : tensors) all += tensor.elements;
+  std::vector<std::vector<std::size_t>> fragments(count);
+  std::size_t end = 0, next = 0;  // elements of the fragments so far, and the next tensor
+  for (std::size_t p = 0; p < count; ++p) {
+    const double aim = static_cast<double>(all) * static_cast<double>(p + 1) / double(count);
+    const std::size_t limit = tensors.size() - (count - 1 - p);  // each later fragment has a tensor
+    while (next < limit) {
+      const std::size_t longer = end + tensors[next].elements;
+      const bool nearer = std::fabs(double(longer) - aim) <= std::fabs(double(end) - aim);
+      if (!fragments[p].empty() && !nearer && p + 1 < count) break;
+      fragments[p].push_back(next++);
+      end = longer;
+    }
+  }
+  return fragments;
 }
 
 PlannedUnit slice_of(const PlannedUnit& unit, std::span<const TraceTensor> tensors,
@@ -97,6 +124,12 @@ std::vector<std::vector<std::size_t>> bucket_tensors(std::span<const TraceTensor
 
 std::vector<PlannedBucket> plan_buckets(std::span<const TraceTensor> tensors,
                                         const CompressorRules& rules, const Bucketing& bucketing) {
+  if (bucketing.fragments > 1) {
+    std::vector<PlannedBucket> fragments;
+    for (const auto& chosen : fragment_tensors(tensors, bucketing.fragments))
+      fragments.push_back(bucket_of(tensors, chosen, "", rules, bucketing));
+    return fragments;
+  }
   std::vector<std::size_t> all(tensors.size());
   std::iota(all.begin(), all.end(), 0);
   if (bucketing.granularity == Granularity::kModel)

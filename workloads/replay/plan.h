@@ -33,10 +33,12 @@ struct PlannedBucket {
 std::vector<std::vector<std::size_t>> bucket_tensors(std::span<const TraceTensor> tensors,
                                                      const BucketLimits& limits);
 
-/// Returns the buckets of a step. Every tensor is in one unit. Without overlap there is one bucket;
+/// Returns the buckets of a step. Every tensor is in one unit. With fragments, each is a bucket of
+/// consecutive tensors. Otherwise, without overlap there is one bucket;
 /// if its units are tensors, they are in the order of the trace. If the granularity is a bucket or
 /// the model, all tensors in it that have the same compressor share one unit. Tensors to which a
 /// rule or min_elements gives another compressor are in another unit.
+/// @throws InputError for more fragments than tensors
 std::vector<PlannedBucket> plan_buckets(std::span<const TraceTensor> tensors,
                                         const CompressorRules& rules, const Bucketing& bucketing);
 

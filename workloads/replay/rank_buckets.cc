@@ -37,6 +37,7 @@ RankBuckets::RankBuckets(const Trace& trace, const ReplayOptions& options, int r
   }
   check_time_scale();
   check_local_steps();
+  check_fragments();
 }
 
 RankBuckets::~RankBuckets() = default;
@@ -139,7 +140,7 @@ void RankBuckets::encode(std::size_t bucket, std::uint64_t index, StepReport& re
   const double begin = now_seconds();
   compress(
       [&] {
-        if ((index + 1) % options_.bucketing.local_steps == 0)
+        if (options_.bucketing.has_turn(bucket, index))
           buckets_[bucket]->encode(gradients_, index);
         else
           buckets_[bucket]->skip();
@@ -163,14 +164,24 @@ void RankBuckets::decode(std::size_t bucket, StepReport& report) {
   note(report, Phase::kDecode, bucket, begin);
 }
 
-void RankBuckets::apply_outer(StepReport& report) {
+ElementRange RankBuckets::turn(std::uint64_t index) const {
+  std::size_t begin = aggregate_.size(), end = 0;
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    if (!options_.bucketing.has_turn(b, index)) continue;
+    begin = std::min(begin, offsets_[b]);
+    end = offsets_[b] + buckets_[b]->elements();
+  }
+  return {std::min(begin, end), end};
+}
+
+void RankBuckets::apply_outer(std::uint64_t index, StepReport& report) {
   if (!outer_ || !report.exchanged) return;
   const double begin = now_seconds();
   decode_pace_.begin();
   if (on_device_)
     on_device_->apply_outer();
   else
-    outer_->apply(aggregate_, update_);
+    outer_->apply(aggregate_, update_, turn(index));
   decode_pace_.end();
   report.decode += now_seconds() - begin;
   note(report, Phase::kDecode, buckets_.size() - 1, begin);
@@ -223,6 +234,21 @@ void RankBuckets::check_local_steps() const {
         throw InputError(fmt::format(
             "{}: its second moments are of the gradient of one step; expected one local step",
             spec.to_string()));
+}
+
+void RankBuckets::check_fragments() const {
+  if (options_.bucketing.fragments == 1) return;
+  if (options_.bucketing.local_steps < options_.bucketing.fragments ||
+      options_.bucketing.overlap != Overlap::kNone || options_.servers || options_.device)
+    throw InputError(
+        "fragments take turns in local steps, are in the host's memory, and have no servers and no "
+        "overlap; expected 1 fragment");
+  for (const auto& bucket : buckets_)
+    if (bucket->period() > 1)
+      throw InputError(
+          fmt::format("{}: its delay is not that of the fragments; expected --local-steps and no "
+                      "delay",
+                      options_.compressor.to_string()));
 }
 
 }  // namespace thinpipe

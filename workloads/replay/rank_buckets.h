@@ -89,9 +89,12 @@ class RankBuckets {
   double scaled_ready(std::size_t bucket, std::uint64_t index) const;
   /// Returns whether anything of the bucket is sent in the step.
   bool sends(std::size_t bucket, std::uint64_t index) const {
-    const std::uint64_t local = options_.bucketing.local_steps;
-    return (index + 1) % local == 0 && buckets_[bucket]->sends(index / local);
+    return options_.bucketing.has_turn(bucket, index) &&
+           buckets_[bucket]->sends(index / options_.bucketing.local_steps);
   }
+  /// Returns the elements of the aggregate that have their turn in the step: all, those of one
+  /// fragment, or none.
+  ElementRange turn(std::uint64_t index) const;
 
   void begin_step() {
     pace_.reset();
@@ -107,9 +110,9 @@ class RankBuckets {
         std::span(aggregate_).subspan(offsets_[bucket], buckets_[bucket]->elements()));
   }
   void decode(std::size_t bucket, StepReport& report);
-  /// Applies the outer optimiser after an exchange. The time counts as decoding, since both end a
-  /// step.
-  void apply_outer(StepReport& report);
+  /// Applies the outer optimiser after an exchange, to the elements of turn(). The time counts as
+  /// decoding, since both end a step.
+  void apply_outer(std::uint64_t index, StepReport& report);
   void add_payloads(StepReport& report) const;
   void note(StepReport& report, Phase phase, std::size_t bucket, double begin) const {
     report.timeline.push_back({phase, bucket, begin - report.begun, now_seconds() - report.begun});
@@ -122,6 +125,7 @@ class RankBuckets {
   void check_device() const;
   void check_time_scale() const;
   void check_local_steps() const;
+  void check_fragments() const;
   void make_buckets(int ranks);
   template <typename Work>
   void compress(const Work& work, StepReport& report);
@@ -148,7 +152,8 @@ class StepOrder {
   virtual StepReport run(std::uint64_t index, bool exchanges) = 0;
 };
 
-/// Returns the order for one bucket: compute, encode, exchange and decode (together_step.cc).
+/// Returns the order for one bucket, or for fragments: compute, encode, exchange and decode
+/// (together_step.cc).
 std::unique_ptr<StepOrder> together_step(RankBuckets& buckets);
 /// Returns the order with overlap: buckets are sent as their gradients become ready, by a thread
 /// (overlapped_step.cc).

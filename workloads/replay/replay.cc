@@ -159,6 +159,14 @@ std::vector<std::span<const float>> Replay::by_tensor(std::span<const float> all
   return parts;
 }
 
+std::vector<bool> Replay::tensors_in_turn(std::uint64_t index) const {
+  std::vector<bool> by_tensor(buckets_.trace().tensors().size());
+  for (std::size_t b = 0; b < buckets_.size(); ++b)
+    if (buckets_.options().bucketing.has_turn(b, index))
+      for (const std::size_t tensor : buckets_.plan()[b].tensors()) by_tensor[tensor] = true;
+  return by_tensor;
+}
+
 std::vector<bool> Replay::incremental() const {
   const std::vector<PlannedBucket>& plan = buckets_.plan();
   std::vector<bool> by_tensor(buckets_.trace().tensors().size());
@@ -173,12 +181,14 @@ void Replay::save_state(std::vector<std::byte>& state) {
   for (std::size_t b = 0; b < buckets_.size(); ++b) buckets_[b].save_state(state);
   if (averager_) averager_->save_state(state);
   buckets_.save_outer(state);
+  if (has_fragments()) buckets_.gradients().save_sums(buckets_.plan(), state);
 }
 
 void Replay::load_state(ByteReader& state) {
   for (std::size_t b = 0; b < buckets_.size(); ++b) buckets_[b].load_state(state);
   if (averager_) averager_->load_state(state);
   buckets_.load_outer(state);
+  if (has_fragments()) buckets_.gradients().load_sums(buckets_.plan(), state);
 }
 
 }  // namespace thinpipe

@@ -116,6 +116,12 @@ class Replay {
   const OuterOptimiser* outer() const { return buckets_.outer(); }
   StepChecks checks() const { return StepChecks(buckets_); }
 
+  /// Returns the elements of aggregate() and update() whose turn the step was, and, for each
+  /// tensor, whether it is among them. Without fragments, those are all elements or none.
+  ElementRange turn(std::uint64_t index) const { return buckets_.turn(index); }
+  std::vector<bool> tensors_in_turn(std::uint64_t index) const;
+  bool has_fragments() const { return buckets_.options().bucketing.fragments > 1; }
+
   /// Splits aggregate() or update() by tensor, in the order of the trace.
   std::vector<std::span<const float>> by_tensor(std::span<const float> all) const;
   /// Returns, for each tensor, whether a step's aggregate is only a change to the mean gradient.
@@ -123,8 +129,9 @@ class Replay {
   /// (Compressor::incremental).
   std::vector<bool> incremental() const;
 
-  /// Appends a checkpoint of the compressors' and the outer optimiser's state. Called between
-  /// steps; with local steps or delays, after a step that has exchanged.
+  /// Appends a checkpoint of the compressors' and the outer optimiser's state, and of the
+  /// fragments' sums of local steps. Called between steps; with local steps or delays, after a
+  /// whole period.
   void save_state(std::vector<std::byte>& state);
   /// Reads a checkpoint from the front. @throws InputError for the state of another replay
   void load_state(ByteReader& state);

@@ -1,4 +1,5 @@
-// A step whose one bucket is sent after the backward pass.
+// A step in which at most one bucket is sent, after the backward pass: that of the whole model, or
+// the fragment whose turn it is.
 #include <cstdint>
 
 #include "base/clock.h"
@@ -23,7 +24,7 @@ class TogetherStep : public StepOrder {
       report.total = report.compute;
       return report;
     }
-    report.timeline.reserve(8);
+    report.timeline.reserve(6 + 2 * buckets_.size());
     const bool codec_first = factor < 1;
     buckets_.begin_step();
     const double begin = report.begun = now_seconds();
@@ -31,11 +32,13 @@ class TogetherStep : public StepOrder {
       pass_compute(begin, wanted, report);
       buckets_.note(report, Phase::kCompute, 0, begin);
     }
-    report.exchanged = buckets_.sends(0, index);
-    buckets_.add_local_step(0, index, report);
-    if (report.exchanged && buckets_[0].shares_scales()) share_scales(index, report);
+    std::size_t sent = 0;
+    while (sent < buckets_.size() && !buckets_.sends(sent, index)) ++sent;
+    report.exchanged = sent < buckets_.size();
+    for (std::size_t b = 0; b < buckets_.size(); ++b) buckets_.add_local_step(b, index, report);
+    if (report.exchanged && buckets_[sent].shares_scales()) share_scales(sent, index, report);
     const double scales = report.exchange;
-    buckets_.encode(0, index, report);
+    for (std::size_t b = 0; b < buckets_.size(); ++b) buckets_.encode(b, index, report);
     const double compressed = now_seconds();
     const double due = begin + wanted + factor * buckets_.pace().own() + scales;
     if (codec_first) {
@@ -47,9 +50,9 @@ class TogetherStep : public StepOrder {
     const double arrived = now_seconds();
     report.arrived = arrived - begin;
     report.lag = arrived - due;
-    if (report.exchanged) exchange(arrived, report);
-    buckets_.decode(0, report);
-    buckets_.apply_outer(report);
+    if (report.exchanged) exchange(sent, arrived, report);
+    for (std::size_t b = 0; b < buckets_.size(); ++b) buckets_.decode(b, report);
+    buckets_.apply_outer(index, report);
     report.total = now_seconds() - begin;
     report.codec += buckets_.pace().own();
     report.codec_decode = buckets_.decode_pace().own();
@@ -72,25 +75,25 @@ class TogetherStep : public StepOrder {
   }
 
   // The time in the collective counts as exchange, the rest as compression.
-  void share_scales(std::uint64_t index, StepReport& report) {
-    buckets_.take_scales(0, index, report);
+  void share_scales(std::size_t bucket, std::uint64_t index, StepReport& report) {
+    buckets_.take_scales(bucket, index, report);
     const double begin = now_seconds();
-    buckets_[0].share_scales();
+    buckets_[bucket].share_scales();
     report.exchange += now_seconds() - begin;
-    buckets_.note(report, Phase::kExchange, 0, begin);
+    buckets_.note(report, Phase::kExchange, bucket, begin);
   }
 
-  void exchange(double begin, StepReport& report) {
-    buckets_.start_exchange(0);
-    while (!buckets_[0].poll_exchange()) {
+  void exchange(std::size_t bucket, double begin, StepReport& report) {
+    buckets_.start_exchange(bucket);
+    while (!buckets_[bucket].poll_exchange()) {
     }
-    const ExchangeTime& time = buckets_[0].exchange_time();
+    const ExchangeTime& time = buckets_[bucket].exchange_time();
     report.exchange += time.exchange;
     report.compress += time.compress;
     report.compress_cpu += time.compress_cpu;
     report.overrun = time.overrun;
     report.codec = time.codec;
-    buckets_.note(report, Phase::kExchange, 0, begin);
+    buckets_.note(report, Phase::kExchange, bucket, begin);
   }
 
   RankBuckets& buckets_;

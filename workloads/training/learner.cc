@@ -309,8 +309,9 @@ std::span<const float> Learner::values(std::size_t parameter) const {
 void Learner::assign(std::span<const std::span<const float>> values) {
   inside_->check_sizes(values);
   for (std::size_t i = 0; i < values.size(); ++i)
-    std::copy(values[i].begin(), values[i].end(),
-              inside_->network.parameters()[i].data_ptr<float>());
+    if (float* const to = inside_->network.parameters()[i].data_ptr<float>();
+        to != values[i].data())
+      std::copy(values[i].begin(), values[i].end(), to);
 }
 
 Evaluation Learner::evaluate() {

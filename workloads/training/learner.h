@@ -84,7 +84,8 @@ class Learner {
 
   /// Returns a parameter's current values, for workers with local steps between exchanges.
   std::span<const float> values(std::size_t parameter) const;
-  /// Sets all parameters and keeps the optimiser's state. @throws InputError as apply()
+  /// Sets all parameters and keeps the optimiser's state. The span of values() leaves a parameter
+  /// as it is. @throws InputError as apply()
   void assign(std::span<const std::span<const float>> values);
 
   /// Evaluates the model on all held-out data (or the first of them: LearnerOptions::held_out), in

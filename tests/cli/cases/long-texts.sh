@@ -14,7 +14,8 @@ for text in "$long" "topk:ratio=$long" "topk:$long=1" "$long:ratio=1" "topk:rati
   try thinpipe predict --trace $trace -c "$text"
 done
 for option in --link --schedule --straggler --collective --topology --ranks --overlap --buckets \
-  --local-steps --outer --time-scale --steps --seed --compute-scale --device --simd --cores; do
+  --local-steps --fragments --outer --time-scale --steps --seed --compute-scale --device --simd \
+  --cores; do
   for text in "$long" "$long=$long" "$long:1=$long" "rate=$long" "host$long:outage:lasts=1s"; do
     try thinpipe predict --trace $trace -c none "$option" "$text"
   done

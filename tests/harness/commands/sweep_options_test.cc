@@ -61,6 +61,8 @@ TEST(Again, KeepsBucketingsCollectivesAndNetworks) {
   expect_each_again({"-c", "sbc", "-n", "2", "--schedule", "outage:every=9s,lasts=1s",
                      "--time-scale", "2", "--local-steps", "1|4", "--granularity", "model"},
                     3 * 3 * 2);
+  expect_each_again({"-c", "topk", "-n", "2", "--local-steps", "4|8", "--fragments", "1|4"},
+                    3 * 3 * 4);
 }
 
 TEST(SweepOptions, HaveACompressorOnceHoweverItsDefaultsAreWritten) {

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -249,6 +251,27 @@ TEST(RecipeFiles, HaveARowWithTitleAndDurationInTheDocumentation) {
                                           recipe.full_minutes, recipe.quick_seconds)));
     EXPECT_THAT(documented, HasSubstr(fmt::format("| `{}` | {} |", name, recipe.plan.title)));
   }
+}
+
+// Of the four commands, "slow" costs more of both than "cheap" and "fast", and "some" has a
+// training that did not reach the target.
+TEST(Pictures, AParetoFrontHasTheCommandsThatNoOtherOneBeats) {
+  std::vector<ArmRecords> arms;
+  for (const auto& [label, bytes, seconds] :
+       {std::tuple("fast", 300.0, 5.0), std::tuple("cheap", 100.0, 10.0),
+        std::tuple("slow", 400.0, 20.0), std::tuple("some", 1.0, 1.0)}) {
+    Point& point = arms.emplace_back(ArmRecords{.label = label}).records.points.emplace_back();
+    point.metrics["target_bytes"].samples = {bytes};
+    point.metrics["target_seconds"].samples = {seconds};
+  }
+  arms.back().records.points.emplace_back();
+  const nlohmann::json request = {{"show", "costs_of_target"}, {"alt", "costs"}};
+  const ReproductionPicture picture = read_picture({request, "mine.toml"}, {})(arms);
+  EXPECT_EQ(picture.names, (std::vector<std::string>{"fast", "cheap", "slow", "Pareto front"}));
+  std::vector<std::pair<double, double>> front;
+  for (const ChartPoint& point : picture.chart.curves.back().points)
+    front.emplace_back(point.x, point.y);
+  EXPECT_EQ(front, (std::vector<std::pair<double, double>>{{100, 10}, {300, 5}}));
 }
 
 TEST(SpeltOut, WritesEveryParameterAndLeavesWhatIsNoSpec) {

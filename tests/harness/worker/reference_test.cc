@@ -30,7 +30,7 @@ TEST(OuterReference, FollowsWhatTheOptimiserDoes) {
     const auto x = std::span(aggregates).subspan(step, 1);
     optimiser.apply(x, update);
     EXPECT_EQ(update[0], updates[step]);
-    if (step > 0) reference.follow(x, optimiser.velocity());
+    if (step > 0) reference.follow(x, optimiser.velocity(), {0, 1});
     EXPECT_EQ(reference.error_of(update), 0);
   }
   EXPECT_EQ(reference.error_of(std::vector<float>{-4.25F * 1.5F}), 0.5);
@@ -45,11 +45,29 @@ TEST(OuterReference, FindsAVelocityThatWasLost) {
   const std::vector<float> x = {4};
   std::vector<float> update(1);
   optimiser.apply(x, update);
-  reference.follow(x, optimiser.velocity());
+  reference.follow(x, optimiser.velocity(), {0, 1});
   optimiser.reset();
   optimiser.apply(x, update);
-  reference.follow(x, optimiser.velocity());
+  reference.follow(x, optimiser.velocity(), {0, 1});
   EXPECT_GT(reference.error_of(update), 0.1);
+}
+
+// Two fragments of one element, in turn. The optimiser of the second one is at its first update
+// when that of the first one is at its second.
+TEST(OuterReference, FollowsOnlyTheFragmentThatWasExchanged) {
+  const OuterOptions options{.momentum = 0.5F, .learning_rate = 2};
+  OuterOptimiser optimiser(2, options);
+  OuterReference reference(options);
+  std::vector<float> update(2);
+  const std::vector<std::vector<float>> aggregates = {{1, 0}, {0, 3}, {3, 0}};
+  const std::vector<std::vector<float>> updates = {{3, 0}, {0, 9}, {9.5, 0}};
+  for (std::size_t step = 0; step < 3; ++step) {
+    const ElementRange turn{step % 2, step % 2 + 1};
+    optimiser.apply(aggregates[step], update, turn);
+    EXPECT_EQ(update, updates[step]);
+    reference.follow(aggregates[step], optimiser.velocity(), turn);
+    EXPECT_EQ(reference.error_of(update), 0);
+  }
 }
 
 /// Ranks with a common folder, as processes have: each object maps files of its own.
