@@ -263,7 +263,6 @@ Action prepare_predict(const Arguments& arguments) {
   check_schedules(options);
   check_collectives(options);
   check_trace_suffices(options);
-  refuse_fragments(options, "predict: models are of exchanges of the whole model");
   for (const CompressorRules& rules : options.compressors)
     for (const Spec& spec : rules.specs()) check_spec(spec);
   check_time_scales(options);

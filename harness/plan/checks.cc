@@ -56,6 +56,14 @@ void check_epochs(const SweepOptions& options) {
                                       : "none of the compressors has"));
 }
 
+// @throws InputError for fragments, with an option or method that has only the whole model
+void refuse_fragments(const SweepOptions& options, const std::string& what) {
+  for (const Bucketing& bucketing : options.bucketings)
+    if (bucketing.fragments > 1)
+      throw InputError(
+          fmt::format("--fragments {} with {}; expected --fragments 1", bucketing.fragments, what));
+}
+
 }  // namespace
 
 void check_same_trace(const Records& existing, const Trace& trace) {
@@ -134,13 +142,6 @@ std::vector<std::string> pairs_left_out(const SweepOptions& options) {
       if (!serves_all(collective, compressor))
         pairs.push_back(compressor.to_string() + " with " + collective.to_string());
   return pairs;
-}
-
-void refuse_fragments(const SweepOptions& options, const std::string& what) {
-  for (const Bucketing& bucketing : options.bucketings)
-    if (bucketing.fragments > 1)
-      throw InputError(
-          fmt::format("--fragments {} with {}; expected --fragments 1", bucketing.fragments, what));
 }
 
 void check_fragments(const SweepOptions& options, const Trace& trace) {

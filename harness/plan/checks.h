@@ -46,9 +46,6 @@ std::vector<std::string> pairs_left_out(const SweepOptions& options);
 /// @throws InputError for fragments of the model with an option that fragments cannot have, and for
 /// more fragments than tensors
 void check_fragments(const SweepOptions& options, const Trace& trace);
-/// @param what  that has only exchanges of the whole model
-/// @throws InputError for fragments
-void refuse_fragments(const SweepOptions& options, const std::string& what);
 
 /// @throws InputError when a requested time scale cannot be run.
 void check_time_scales(const SweepOptions& options);

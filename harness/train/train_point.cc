@@ -349,10 +349,10 @@ class TrainPoint : TrainJob {
 
   // Returns true if the step ends with an exchange. Fragments take their turns within a period.
   bool exchanges(std::uint64_t step) const {
-    bool turn = ends_period(step);
-    for (std::size_t i = 0; i < point.bucketing.fragments && point.bucketing.fragments > 1; ++i)
-      turn = turn || point.bucketing.has_turn(i, step);
-    return turn;
+    if (point.bucketing.fragments == 1) return ends_period(step);
+    for (std::size_t i = 0; i < point.bucketing.fragments; ++i)
+      if (point.bucketing.has_turn(i, step)) return true;
+    return false;
   }
 
   Checkpoints checkpoints_;

@@ -146,7 +146,7 @@ class TrainRole : public ReplayRole {
         for (std::size_t i = 0; i < mean.size(); ++i) {
           for (std::size_t j = 0; in_turn[i] && j < mean[i].size(); ++j)
             agreed_[i][j] += sign * mean[i][j];
-          values.push_back(in_turn[i] ? agreed_[i] : learner_->values(i));
+          values.push_back(in_turn[i] ? std::span<const float>(agreed_[i]) : learner_->values(i));
         }
         learner_->assign(values);
         mask_momentum();

@@ -304,6 +304,13 @@ TEST_F(PredictorTest, RefusesTopologiesWithoutAModel) {
   EXPECT_EQ(why("ps:host1=(rate=10mbit)", "ps"), "no model of workers with different links");
 }
 
+TEST_F(PredictorTest, HasNoModelOfFragments) {
+  point_.bucketing.local_steps = 4;
+  EXPECT_EQ(predictor_.refusal(point_), "");
+  point_.bucketing.fragments = 2;
+  EXPECT_EQ(predictor_.refusal(point_), "no model of fragments");
+}
+
 // The collective quantises what it sums.
 TEST_F(PredictorTest, NoBaselineIsSummedByQgz) {
   point_.collective = parse_spec("qgz");
