@@ -28,7 +28,7 @@ Trace open_trace(const std::filesystem::path& folder) {
         "note: {} is incomplete ({}); its {} {} {} used", folder.string(), why_incomplete(trace),
         trace.steps(), trace.steps() == 1 ? "step" : "steps", trace.steps() == 1 ? "is" : "are"));
   if (trace.metadata().value("values", kValuesGradients) == kValuesUpdates)
-    print_message(
+    tell_user(
         fmt::format("note: {} has updates of parameters, not gradients", folder.string()));
   return trace;
 }
