@@ -136,7 +136,7 @@ class Stored(GateTest):
     def test_too_few_launches_for_times(self):
         self.save(BENCH)
         self.write_records("base", self.records("base")[:2])  # one launch of four
-        self.assertIn("times need 4", self.compare(measure=BENCH, expect=5).stdout)
+        self.assertIn("times need 4", " ".join(self.compare(measure=BENCH, expect=5).stdout.split()))
 
 
 class Outputs(GateTest):

@@ -167,7 +167,7 @@ class RunTest(HostsCase):
     def test_a_prefix_starts_the_program_that_throttles(self):
         # In place of `sudo -n`, for hosts whose users may not throttle.
         told = os.path.join(self.folder, "told")
-        prefix = self.write("prefix", f'#!/bin/sh\necho "$1" >> {told}\nshift\nexec "$@"\n')
+        prefix = self.write("prefix", f'#!/bin/sh\nprintf "%s\\n" "$1" >> "{told}"\nshift\nexec "$@"\n')
         os.chmod(prefix, 0o755)
         self.run_thinpipe("--shape", DATA, "--shape-prefix", f"{prefix} -n", "--link",
                           "rate=100mbit", "--steps", "1", "--warmup", "0", "--no-baseline")

@@ -150,7 +150,7 @@ class TrainTest(RunCase):
         self.assert_nothing_left()
         failed = [point for point in self.points().values() if point["status"] == "failed"]
         self.assertEqual(len(failed), 1)
-        self.assertRegex(failed[0]["reasons"][0], "rank [01] ended|mpirun ended")
+        self.assertRegex(failed[0]["reasons"][0], "rank [01] was killed by SIGKILL")
         self.assertEqual(len(self.checkpoints()), 1)
 
         self.train(*arguments, **slowly)
