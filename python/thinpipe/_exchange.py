@@ -59,6 +59,14 @@ class _Part:
         self.squares = squares
 
 
+def _in_turn(functions):
+    """Returns a function that calls all of them."""
+    def call_all():
+        for function in functions:
+            function()
+    return call_all
+
+
 def _head(parts):
     """Returns the bytes of the sizes in a message."""
     return 8 * (1 + len(parts))
@@ -192,13 +200,9 @@ class Exchange:
             return lambda: None
         if problem is not None:
             raise problem
-
-        def finish():
-            for one in finishes:
-                one()
-            if plain:
-                self._average(plain)
-        return finish
+        if plain:
+            finishes.append(lambda: self._average(plain))
+        return _in_turn(finishes)
 
     def _raise_on_all(self, problem):
         """@throws on all ranks if one has a problem: its own there, a RankError on the others."""
@@ -350,16 +354,10 @@ class Exchange:
 
     def _begin_all_reduce(self, parts, problem):
         scales = self._scales(parts, problem)
-        finishes = []
-        for element in _DTYPES:
-            chosen = [part for part in parts if part.unit.properties.element == element]
-            if chosen:
-                finishes.append(self._begin_sum(chosen, element, scales, problem))
-
-        def finish():
-            for one in finishes:
-                one()
-        return finish
+        by_element = {element: [part for part in parts if part.unit.properties.element == element]
+                      for element in _DTYPES}
+        return _in_turn([self._begin_sum(chosen, element, scales, problem)
+                         for element, chosen in by_element.items() if chosen])
 
     def _begin_sum(self, parts, element, scales, problem):
         room = self.ranks.buffer(f"{element}{self._turn}", sum(part.unit.properties.max_encoded_size

@@ -290,7 +290,7 @@ class Hook(_Hook):
             self._new_step = True
         future = torch.futures.Future() if buffer.device.type == "cpu" else torch.futures.Future(
             devices=[buffer.device])
-        self._queue.put((self, self._begin, job, future, ready))
+        self._queue.put((self, job, future, ready))
         # An exception in a callback reaches backward() with its text.
         return future.then(self._finish)
 
@@ -440,14 +440,14 @@ def _forget_at_end(work, *queues):
 # Neither has a reference to a hook while it waits, so that a hook can be freed.
 def _encode(buckets, encoded, room):
     while (bucket := buckets.get()) is not None:
-        hook, phase, *rest = bucket
+        hook, *rest = bucket
         room.acquire()
-        finish = hook._run(phase, *rest)
+        finish = hook._run(hook._begin, *rest)
         if finish is None:
             room.release()
         else:
             encoded.put((hook, finish, *rest))
-        del bucket, hook, phase, rest, finish
+        del bucket, hook, rest, finish
     encoded.put(None)
 
 

@@ -253,7 +253,7 @@ TEST(RecipeFiles, HaveARowWithTitleAndDurationInTheDocumentation) {
   }
 }
 
-// Of the four commands, "slow" costs more of both than "cheap" and "fast", and "some" has a
+// The command "slow" costs more of both than "cheap" and "fast", and "some" has a
 // training that did not reach the target.
 TEST(Pictures, AParetoFrontHasTheCommandsThatNoOtherOneBeats) {
   std::vector<ArmRecords> arms;
