@@ -26,6 +26,28 @@ inline std::size_t text_columns(std::string_view text) {
   return columns;
 }
 
+/// Breaks text into lines of at most 80 columns, after the characters `ends`. Indents all lines but
+/// the first by `indent` columns. A longer word gets a line of its own. Adds a final newline.
+inline std::string folded(const std::string& text, std::size_t indent, const char* ends = " ,") {
+  constexpr std::size_t kMaxColumns = 80;
+  const auto trimmed = [](const std::string& line) {
+    return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  };
+  std::string result, line;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(ends, start), text.size() - 1) + 1;
+    const std::string word = text.substr(start, end - start);
+    const std::size_t width = text_columns(word) - (word.back() == ' ' ? 1 : 0);
+    if (text_columns(line) + width > kMaxColumns && text_columns(line) > indent) {
+      result += trimmed(line);
+      line = std::string(indent, ' ');
+    }
+    line += word;
+    start = end;
+  }
+  return result + trimmed(line);
+}
+
 /// A table with names on the left and figures on the right, each column as wide as its widest cell.
 /// If the table is too wide, names longer than the remaining width get lines of their own,
 /// broken after commas and similar characters: nothing is cut off.

@@ -131,21 +131,6 @@ std::string tools_text(const ToolReport& found) {
          line(found.round_trip.tool.c_str(), tool_text(found.round_trip, format_time));
 }
 
-// Wraps text at 80 columns, with indented continuation lines.
-std::string wrapped(const std::string& head, const std::string& text) {
-  std::string result, current = "  " + head;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    if (current.size() + 1 + end - at > kColumns) {
-      result += current + "\n";
-      current = "   ";
-    }
-    current += " " + text.substr(at, end - at);
-    at = end + 1;
-  }
-  return result + current + "\n";
-}
-
 // Summary of several links.
 
 const char* word_of(const LinkVerdict& verdict) {
@@ -377,16 +362,18 @@ Json tools_json(const ToolReport& found) {
 
 std::string link_report_text(const LinkReport& report, const LinkVerdict& verdict) {
   std::string text = fmt::format("{}: {}\n", report.link.to_string(), title(report, verdict));
-  for (const std::string& reason : verdict.reasons) text += wrapped("failed:", reason);
-  for (const std::string& one : verdict.disturbed) text += wrapped("invalid:", one);
-  for (const std::string& warning : verdict.warnings) text += wrapped("warning:", warning);
+  for (const std::string& reason : verdict.reasons) text += folded("  failed: " + reason, 4, " ");
+  for (const std::string& one : verdict.disturbed) text += folded("  invalid: " + one, 4, " ");
+  for (const std::string& warning : verdict.warnings)
+    text += folded("  warning: " + warning, 4, " ");
   if (report.goodput) text += goodput_text(*report.goodput);
   if (report.round_trip) text += round_trip_text(*report.round_trip);
   if (report.loss) text += loss_text(*report.loss);
   if (report.burst) text += burst_text(*report.burst);
   if (report.change) text += change_text(*report.change);
   if (report.tools) text += tools_text(*report.tools);
-  for (const std::string& one : report.not_measured) text += wrapped("not measured:", one);
+  for (const std::string& one : report.not_measured)
+    text += folded("  not measured: " + one, 4, " ");
   return text;
 }
 

@@ -113,27 +113,6 @@ std::string info_json(const Trace& trace) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// Breaks a line after commas and blanks, so that it fits the terminal. Further lines begin in
-// column `margin`.
-std::string folded(const std::string& line, std::size_t margin) {
-  std::string text;
-  std::size_t column = 0;
-  for (std::size_t begin = 0; begin < line.size();) {
-    const std::size_t end = std::min(line.find_first_of(", ", begin + 1), line.size() - 1) + 1;
-    const std::string word = line.substr(begin, end - begin);
-    const std::size_t width = text_columns(word) - (word.back() == ' ' ? 1 : 0);
-    if (column > margin && column + width > kColumns) {
-      if (text.back() == ' ') text.pop_back();
-      text += "\n" + std::string(margin, ' ');
-      column = margin;
-    }
-    text += word;
-    column += text_columns(word);
-    begin = end;
-  }
-  return text + "\n";
-}
-
 std::string info_text(const Trace& trace) {
   const TraceSummary summary = summarise(trace);
   std::string text;

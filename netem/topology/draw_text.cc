@@ -20,7 +20,6 @@ namespace thinpipe {
 
 namespace {
 
-constexpr std::size_t kTextColumns = 80;
 constexpr int kMaxSingleHosts = 8;             // per switch; more are drawn as runs
 constexpr int kMaxForAllPairs = 64;            // hosts; 4032 flows
 constexpr std::size_t kMaxWidth = 44;          // of the tree before the links' column
@@ -28,25 +27,6 @@ constexpr std::size_t kBottleneckColumn = 39;  // of the table of pairs
 
 std::string padded(const std::string& text, std::size_t columns) {
   return text + std::string(columns - std::min(columns, text_columns(text)), ' ');
-}
-
-// Breaks the text into lines of at most 80 columns, after the characters `ends`. Indents all lines
-// but the first by `indent` columns.
-std::string wrapped(const std::string& text, std::size_t indent, const char* ends = " ,") {
-  std::string result, line;
-  std::size_t start = 0;
-  while (start < text.size()) {
-    std::size_t end = text.find_first_of(ends, start);
-    end = end == std::string::npos ? text.size() : end + 1;
-    const std::string word = text.substr(start, end - start);
-    if (text_columns(line) + text_columns(word) > kTextColumns && text_columns(line) > indent) {
-      result += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-      line = std::string(indent, ' ');
-    }
-    line += word;
-    start = end;
-  }
-  return result + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
 }
 
 struct LinkLine {
@@ -69,7 +49,7 @@ class Tree {
     std::string text;
     for (const LinkLine& line : lines_)
       text +=
-          wrapped(line.right.empty() ? line.left : padded(line.left, column) + line.right, column);
+          folded(line.right.empty() ? line.left : padded(line.left, column) + line.right, column);
     if (!whole_) text += "\n" + between();
     return text;
   }
@@ -121,10 +101,10 @@ class Tree {
       longest = std::max(longest, text_columns(name));
     std::string text;
     for (const Trunk& trunk : topology_.trunks)
-      text += wrapped("  " + padded(topology_.switches[as_index(trunk.a)], longest) + " ═══ " +
-                          padded(topology_.switches[as_index(trunk.b)], longest) + "  " +
-                          link_in_words(trunk.link),
-                      2 * longest + 9);
+      text += folded("  " + padded(topology_.switches[as_index(trunk.a)], longest) + " ═══ " +
+                         padded(topology_.switches[as_index(trunk.b)], longest) + "  " +
+                         link_in_words(trunk.link),
+                     2 * longest + 9);
     return text;
   }
 
@@ -177,11 +157,11 @@ std::string pairs_table(const Topology& topology, const Routes& routes) {
   text += "   pairs   TCP ceiling    round trip   bottleneck\n";
   for (const auto& [key, paths] : classes) {
     const auto& [round_trip, rank, trunk, link_class] = key;
-    text += wrapped(fmt::format("  {:>6}   {:<12}   {:<10}   {}", paths.pairs,
-                                rate_in_words(paths.narrowest < 0 ? 0 : -rank),
-                                round_trip > 0 ? format_time(round_trip) : "-",
-                                narrowest_in_words(topology, paths)),
-                    kBottleneckColumn, " -");  // a link's name has a - between its switches
+    text += folded(fmt::format("  {:>6}   {:<12}   {:<10}   {}", paths.pairs,
+                               rate_in_words(paths.narrowest < 0 ? 0 : -rank),
+                               round_trip > 0 ? format_time(round_trip) : "-",
+                               narrowest_in_words(topology, paths)),
+                   kBottleneckColumn, " -");  // a link's name has a - between its switches
   }
   return text;
 }
@@ -222,7 +202,7 @@ std::string link_in_words(const LinkSpec& link) {
 }
 
 std::string draw_as_text(const Topology& topology) {
-  std::string text = wrapped(topology.text, 2);
+  std::string text = folded(topology.text, 2);
   text += fmt::format("{}, {}, {}\n\n", counted(topology.hosts.size(), "host", "hosts"),
                       counted(topology.switches.size(), "switch", "switches"),
                       counted(static_cast<std::size_t>(topology.links()), "link", "links"));

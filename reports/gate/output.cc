@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/plain_table.h"
 #include "reports/text/phrases.h"
 
 namespace thinpipe {
@@ -20,21 +21,6 @@ std::string detail_text(const MetricComparison& comparison) {
   if (comparison.margin > 0) text += fmt::format("; margin {:g} %", 100 * comparison.margin);
   if (comparison.kind == "timed") text += fmt::format("; {} samples", comparison.samples);
   if (!comparison.note.empty()) text += "; " + comparison.note;
-  return text;
-}
-
-// Breaks text at blanks into lines of at most 80 columns, all but the first indented. A longer word
-// has a line of its own.
-std::string folded(std::string text, std::size_t indent) {
-  constexpr std::size_t kColumns = 80;
-  for (std::size_t begin = 0; text.size() - begin > kColumns;) {
-    std::size_t blank = text.rfind(' ', begin + kColumns);
-    if (blank == std::string::npos || blank < begin + indent + 1)
-      blank = text.find(' ', begin + indent + 1);
-    if (blank == std::string::npos) break;
-    text.replace(blank, 1, "\n" + std::string(indent, ' '));
-    begin = blank + 1;
-  }
   return text;
 }
 
@@ -130,22 +116,22 @@ std::string gate_sentence(const GateOutcome& outcome) {
 }
 
 std::string gate_text(const GateOutcome& outcome, bool all) {
-  std::string text = folded(gate_sentence(outcome), 0) + "\n";
+  std::string text = folded(gate_sentence(outcome), 0, " ");
   std::size_t shown = 0, left_out = 0;
   const auto shows = [&] {  // at most a screen
     if (!all && shown >= kMaxShown) ++left_out;
     return all || shown++ < kMaxShown;
   };
   for (const std::string& why : outcome.failed)
-    if (shows()) text += folded("failed: " + why, 2) + "\n";
+    if (shows()) text += folded("failed: " + why, 2, " ");
   for (const std::string& why : outcome.missing)
-    if (shows()) text += folded("not comparable: " + why, 2) + "\n";
+    if (shows()) text += folded("not comparable: " + why, 2, " ");
   for (const MetricComparison& comparison : outcome.comparisons) {
     if (!all && (comparison.verdict == Verdict::kSame || !shows())) continue;
     text += fmt::format("{:<8} {:<28} {}\n", verdict_name(comparison.verdict),
                         change_text(comparison), comparison.name.second);
     text += "         " + comparison.name.first + "\n" +
-            folded("         " + detail_text(comparison), 9) + "\n";
+            folded("         " + detail_text(comparison), 9, " ");
   }
   if (left_out > 0) text += fmt::format("... and {} more; --all shows them\n", left_out);
   return text;
