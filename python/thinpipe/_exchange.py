@@ -4,7 +4,7 @@ import time
 import torch
 
 from thinpipe._library import InputError, slice_ends
-from thinpipe._ranks import RankError, size_of
+from thinpipe._ranks import Messages, RankError, size_of
 from thinpipe.compressor import Compressor
 
 _DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
@@ -325,9 +325,8 @@ class Exchange:
 
     def _begin_messages(self, what, most, encode, problem, ranks):
         """Calls encode(), which returns a message for each rank, and sends them over `ranks`. If there is a
-        problem, tells the other ranks. most[r] is the greatest size of the message from rank r. Returns a
-        function that waits for the messages of all ranks."""
-        messages = ranks.begin_messages(what, most)
+        problem, tells the other ranks. Returns a function that waits for the messages of all ranks."""
+        messages = Messages(ranks, what, most)
         try:
             if problem is not None:
                 raise problem

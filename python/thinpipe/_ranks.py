@@ -77,15 +77,10 @@ class Ranks:
         # A ring's bytes. The last digit depends on gloo's choice of algorithm.
         self.sent_bytes += 2 * array.numel() * array.element_size() * (self.count - 1) // self.count
 
-    def begin_messages(self, what, most):
-        """Begins an exchange in which every rank sends a message to every other rank; most[r] is the greatest
-        size of the message from rank r. Returns a Messages."""
-        return Messages(self, what, most)
-
 
 class Messages:
-    """One message from each rank to each other rank, a tensor of uint8. Its first 8 bytes are its size, or
-    -1 if its rank has failed.
+    """An exchange of one message from each rank to each other rank, a tensor of uint8. Its first 8 bytes are
+    its size, or -1 if its rank has failed. most[r] is the greatest size of the message from rank r.
 
     Every rank first offers a buffer for the greatest size. gloo then sends a message without asking its
     receiver, and no rank waits for the sizes of others. (gloo accepts messages that are shorter than their
