@@ -30,7 +30,7 @@ PAPERS = [
 # (recipe, a regular expression for the finding, the section with the cause), the first match counts.
 CAUSES = [
     ("sbc-fig3|3lc-accuracy|3lc-table2", "", "Few seeds"),
-    ("sbc-table2", "CharLSTM.*learns", "An LSTM that hardly learns"),
+    ("sbc-table2", "CharLSTM.*learns", "A short training of SBC's LSTM"),
     ("sbc-table2", r"SBC \(3\)", "SBC (3) exchanges a few times"),
     ("sbc-table2", "", "Few seeds"),
     ("3lc-fig4", "stochastic", "Stochastic ternary values"),
