@@ -139,6 +139,10 @@ class Exchange:
             ranks.sum(torch.zeros(1, dtype=_DTYPES[self.properties.element]))
             ranks.sent_bytes = 0
 
+    def sent_bytes(self):
+        """Returns how many bytes this rank has sent, without headers."""
+        return sum(ranks.sent_bytes for ranks in (self.ranks, self.ahead) if ranks is not None)
+
     def configuration(self):
         """Returns what must be equal on all ranks."""
         return {"spec": self.spec, "second": self.second, "collective": self.collective,

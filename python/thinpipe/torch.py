@@ -229,7 +229,7 @@ class _Hook:
         lines = [f"{self.exchange.spec}, {self.exchange.collective} on {self.ranks.count} ranks, "
                  f"{self.step} steps",
                  f"encoded: {total['encoded_bytes'] / steps / 1e6:.3f} MB a step, {ratio:.1f} times "
-                 f"fewer than fp32; sent: {self.ranks.sent_bytes / steps / 1e6:.3f} MB a step",
+                 f"fewer than fp32; sent: {self.exchange.sent_bytes() / steps / 1e6:.3f} MB a step",
                  f"a step: encode {1e3 * total['encode_seconds'] / steps:.2f} ms, decode "
                  f"{1e3 * total['decode_seconds'] / steps:.2f} ms, with the network "
                  f"{1e3 * self.seconds / steps:.2f} ms"]

@@ -180,7 +180,6 @@ class Equalities(TestCase):
                 assert torch.equal(second.parameters(), whole.parameters()), spec
         self.run_ranks(2, work)
 
-
     def test_a_report_counts_the_steps_since_a_checkpoint(self):
         def work(rank):
             first = Training("topk:ratio=0.1", rank).run(0, 7)
@@ -189,6 +188,16 @@ class Equalities(TestCase):
             second.run(7, 9)
             encoded = second.hook._totals()["encoded_bytes"]
             self.assertIn(f"encoded: {encoded / 2 / 1e6:.3f} MB a step", second.hook.report())
+        self.run_ranks(2, work)
+
+    def test_a_report_counts_what_was_sent(self):
+        def work(rank):
+            for spec, headers in (("topk:ratio=0.1", 1000), ("none", 0)):
+                hook = Training(spec, rank).run(0, 3).hook
+                encoded, sent = hook._totals()["encoded_bytes"], hook.exchange.sent_bytes()
+                # To one other rank: each payload once, or both halves of a ring's sum.
+                assert encoded <= sent <= encoded + 3 * headers, (spec, encoded, sent)
+                self.assertIn(f"sent: {sent / 3 / 1e6:.3f} MB a step", hook.report())
         self.run_ranks(2, work)
 
 
