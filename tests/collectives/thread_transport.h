@@ -27,7 +27,7 @@ namespace thinpipe {
 
 /// Mailboxes of all pairs of ranks and tags, shared by the transports of one test.
 struct Mailboxes {
-  /// What a rank that has nothing to do waits for.
+  /// Wakes a rank that has nothing to do; `count` messages have arrived so far.
   struct Arrivals {
     std::condition_variable another;
     std::size_t count = 0;
