@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -39,13 +40,27 @@ class Mpirun(unittest.TestCase):
         self.assertEqual(done.returncode, 7, done.stdout + done.stderr)
 
     def test_a_stop_ends_the_ranks(self):
-        with subprocess.Popen([THINPIPE, "net", "mpirun", "-q", "--", "sh", "-c",
-                               "echo ready; exec sleep 811.25"], stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, text=True) as process:
-            self.assertRegex(process.stdout.readline(), r"^\[[01]\] ready$")
-            process.send_signal(signal.SIGINT)
-            process.stdout.read()
-            self.assertEqual(process.wait(30), 128 + signal.SIGINT)
+        with tempfile.TemporaryFile("w+") as errors, subprocess.Popen(
+                [THINPIPE, "net", "mpirun", "-q", "--", "sh", "-c", "echo ready; exec sleep 811.25"],
+                stdout=subprocess.PIPE, stderr=errors, text=True) as process:
+            # Nothing else would end a job that does not begin.
+            limit = threading.Timer(120, process.kill)
+            limit.start()
+            try:
+                said = ""
+                # Open MPI may print a warning before.
+                for line in process.stdout:
+                    said += line
+                    if re.match(r"\[[01]\] ready$", line):
+                        break
+                process.send_signal(signal.SIGINT)
+                said += process.stdout.read()
+                errors.seek(0)
+                self.assertIn("] ready\n", said, errors.read())
+                self.assertEqual(process.wait(), 128 + signal.SIGINT, said)
+            finally:
+                limit.cancel()
+                process.kill()
         until = time.monotonic() + 10
         while subprocess.run(["pgrep", "-fx", "sleep 811.25"], capture_output=True,
                              check=False).returncode == 0:
