@@ -275,7 +275,18 @@ std::vector<Finding> machine_findings(const MachineState& machine) {
 
 std::vector<Finding> card_findings() {
   std::vector<Finding> findings;
-  for (const std::string& interface : shaped_interfaces()) {
+  std::vector<std::string> interfaces;
+  try {
+    interfaces = shaped_interfaces();
+  } catch (const SystemError& error) {
+    findings.push_back({.group = "machine",
+                        .name = "NICs",
+                        .state = State::kNote,
+                        .found = error.what(),
+                        .cost = "an interface may still be throttled",
+                        .remedy = "as root: thinpipe doctor"});
+  }
+  for (const std::string& interface : interfaces) {
     const pid_t guard = guard_of(interface);
     const bool lives = guard > 0 && (kill(guard, 0) == 0 || errno == EPERM);
     findings.push_back(

@@ -146,18 +146,28 @@ class GuardLine {
 
   const std::string& host() const { return host_; }
   const GuardedCard& card() const { return card_; }
-  /// Sends a line to the guard and waits for the answer, which must begin with `expected`. Returns
-  /// the remainder of the answer. @throws RunError naming the host.
-  std::string ask(const std::string& line, const std::string& expected, double seconds) {
+  /// Sends a line to the guard. @throws RunError naming the host.
+  void request(const std::string& line) {
     const std::string text = line + "\n";
     if (send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL) !=
         static_cast<ssize_t>(text.size()))
       fail("the guard has ended");
+    ++owed_;
+  }
+  /// Waits for the answer to the last request, which must begin with `expected`. Returns the
+  /// remainder of the answer. @throws RunError naming the host.
+  std::string answer(const std::string& expected, double seconds) {
     for (;;) {
-      std::string answer = read_line(seconds);
-      if (answer.starts_with(expected + " ")) return answer.substr(expected.size() + 1);
-      if (answer != "renewed") fail(fmt::format("the guard answered '{}'", answer));
+      const std::string said = read_line(seconds);
+      // Answers to earlier requests, for which nobody waits any longer, are passed over.
+      if (said == "renewed" || --owed_ > 0) continue;
+      if (said.starts_with(expected + " ")) return said.substr(expected.size() + 1);
+      fail(fmt::format("the guard answered '{}'", said));
     }
+  }
+  std::string ask(const std::string& line, const std::string& expected, double seconds) {
+    request(line);
+    return answer(expected, seconds);
   }
   /// Renews the lease if that does not block; waits for no answer.
   void renew() {
@@ -212,6 +222,7 @@ class GuardLine {
   }
 
   std::string host_, log_, received_;
+  int owed_ = 0;  // answers that the guard owes, without those to renewals
   GuardedCard card_;
   FileDescriptor socket_;
   pid_t child_ = -1;
@@ -242,8 +253,14 @@ class Guards {
   ~Guards() {
     renewals_.request_stop();
     renewals_.join();
+    // All at once: the leases of healthy hosts must not expire while a dead one is waited for.
     for (const auto& line : lines_) try {
-        const std::string how = line->ask("restore", "restored", kEndSeconds);
+        line->request("restore");
+      } catch (const RunError&) {
+        // answer() reports it.
+      }
+    for (const auto& line : lines_) try {
+        const std::string how = line->answer("restored", kEndSeconds);
         if (how.starts_with("left alone"))
           print_message(fmt::format("thinpipe: host {}: {}", line->host(), how));
       } catch (const RunError& error) {
@@ -338,7 +355,13 @@ class RealMachines : public Machines {
     return boarding;
   }
   void set_links(const LinkSpec& link, double time_scale) override {
-    if (guards_) guards_->set_links(slowed(link, time_scale).to_string());
+    if (!guards_) return;
+    // Dilated, the link has its default bucket in its text, which must hold the cards' frames.
+    LinkSpec fitted = link;
+    fitted.mtu = mtu(link);
+    fitted = slowed(fitted, time_scale);
+    fitted.mtu = link.mtu;
+    guards_->set_links(fitted.to_string());
   }
   WireCount count_wire(int ranks) override {
     WireCount count;

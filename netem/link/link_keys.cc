@@ -109,7 +109,6 @@ std::size_t read_choice(const std::string& text, const std::vector<std::string>&
 
 constexpr double kLargestBytes = 1e9;        // the kernel keeps bucket and queue in 32 bits
 constexpr double kSmallestBytes = 590;       // a frame at the smallest MTU
-constexpr double kLongestJitter = 2;         // s: netem keeps 31 bits of nanoseconds
 constexpr std::uint32_t kMaxOverhead = 256;  // bytes: beyond any link layer's framing
 constexpr std::uint32_t kSmallestMtu = 576;  // every IPv4 host must accept this size (RFC 791)
 constexpr std::uint32_t kLargestMtu = 9216;  // largest jumbo frame in common switches
@@ -144,7 +143,7 @@ void read_jitter(Direction& direction, const std::string& text) {
         "{} has a correlation, which netem accepts and ignores: it uses only the low bits of a "
         "draw, which do not depend on the draw before. Give a time alone (such as 1ms)",
         in_quotes(text)));
-  direction.impairment.jitter = read_time(text, kLongestJitter);
+  direction.impairment.jitter = read_time(text, kLongestLinkJitter);
 }
 
 std::string print_jitter(const Direction& direction) {

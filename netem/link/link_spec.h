@@ -126,6 +126,7 @@ inline constexpr const char* kUnthrottled = "unthrottled";
 inline constexpr double kLowestLinkRate = 1e3;     // bit/s: below, one frame takes more than 12 s
 inline constexpr double kHighestLinkRate = 100e9;  // bit/s: beyond any emulated path
 inline constexpr double kLongestLinkDelay = 100;   // s
+inline constexpr double kLongestLinkJitter = 2;    // s: netem keeps 31 bits of nanoseconds
 
 /// Bytes of the Ethernet header, which qdiscs count. They count preamble, check sequence and gap
 /// only as Direction::overhead.

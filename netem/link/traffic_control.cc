@@ -264,7 +264,9 @@ std::string Netlink::qdisc_difference(const std::string& interface, TrafficHandl
 }
 
 void Netlink::delete_root_qdisc(const std::string& interface) {
-  delete_qdisc(socket_, {index_of(interface), {}},
+  // Of any handle: if the root has another than the one named, the kernel refuses with EINVAL, as
+  // if there were nothing to delete.
+  delete_qdisc(socket_, {index_of(interface), {TrafficHandle().parent, 0}},
                fmt::format("delete the qdisc of {}", interface));
 }
 

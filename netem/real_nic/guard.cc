@@ -192,35 +192,43 @@ StateFile prepare(const GuardOptions& options, std::string& had) {
   return file;
 }
 
-// Waits for the keeper. Restores the interface if the keeper was killed.
+// Waits for the keeper. Restores the interface if the keeper was killed or failed.
 int stand_by(pid_t keeper, const StateFile& state) {
   int status = 0;
   while (waitpid(keeper, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFEXITED(status)) return WEXITSTATUS(status);
-  std::fprintf(stderr, "thinpipe-shape: signal %d ended the keeper; %s\n", WTERMSIG(status),
-               finish(state).c_str());
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kExitGood) return kExitGood;
+  const std::string end = WIFSIGNALED(status)
+                              ? fmt::format("signal {} ended the keeper", WTERMSIG(status))
+                              : "the keeper failed";
+  std::fprintf(stderr, "thinpipe-shape: %s; %s\n", end.c_str(), finish(state).c_str());
   return kExitFailed;
 }
 
 }  // namespace
 
-int run_guard(const GuardOptions& options, int in, int out) {
+int run_guard(const GuardOptions& given, int in, int out) {
+  GuardOptions options = given;
   std::string had;
   std::optional<StateFile> state;
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);  // a closed terminal or session; the end of `in` is what counts
+  // Blocked before the state file exists, so that a signal leaves none behind, and until the
+  // keeper has its signalfd.
+  const sigset_t stops = guard_stops();
+  sigset_t before;
+  sigprocmask(SIG_BLOCK, &stops, &before);
   try {
+    // An interface may have alternative names, each of which would have a state file of its own.
+    char name[IF_NAMESIZE];
+    const int index = interface_index(options.interface);
+    if (if_indextoname(static_cast<unsigned>(index), name) != nullptr) options.interface = name;
     state.emplace(prepare(options, had));
     say(out, fmt::format("guarding {} {}", ask_about(options.interface, SIOCGIFMTU).ifr_mtu, had));
   } catch (const std::exception& error) {
     say(out, std::string("refused ") + error.what());
     return dynamic_cast<const InputError*>(&error) != nullptr ? kExitUsage : kExitFailed;
   }
-  // Blocked before the fork, so that no signal arrives before the child's signalfd.
-  const sigset_t stops = guard_stops();
-  sigset_t before;
-  sigprocmask(SIG_BLOCK, &stops, &before);
-  signal(SIGHUP, SIG_IGN);  // a closed terminal or session; the end of `in` is what counts
   const pid_t keeper = fork();
   if (keeper == 0) {
     setsid();

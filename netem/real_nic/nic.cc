@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "netem/link/netlink.h"
 #include "netem/link/shaping.h"
+#include "netem/real_nic/saved_qdiscs.h"
 
 namespace thinpipe {
 namespace {
@@ -142,7 +143,13 @@ Shaping shaping_on(const std::string& interface, const LinkSpec& link) {
       throw InputError(
           fmt::format("link '{}': {}={} is smaller than a frame of {} ({} bytes at its MTU of {})",
                       link.to_string(), key, bytes, interface, fitted.frame_bytes(), fitted.mtu));
-  return shaping_of(fitted).host;
+  Shaping shaping = shaping_of(fitted).host;
+  constexpr std::uint32_t kOffset = kOurHandle - TrafficHandle().handle;
+  for (ShapingStep& step : shaping) {
+    step.at.handle += kOffset;
+    if (step.at.parent != TrafficHandle().parent) step.at.parent += kOffset;
+  }
+  return shaping;
 }
 
 }  // namespace
@@ -151,7 +158,8 @@ std::vector<std::string> controlling_addresses() {
   std::vector<std::string> addresses;
   if (const char* ssh = std::getenv("SSH_CONNECTION")) {
     const std::string client = split(ssh, ' ')[0];
-    if (!client.empty()) addresses.push_back(client);
+    // sshd names a client UNKNOWN that has no address, as under inetd on a pipe.
+    if (!client.empty() && client != "UNKNOWN") addresses.push_back(client);
   }
   if (const char* launcher = std::getenv("SLURM_LAUNCH_NODE_IPADDR"))
     if (*launcher != '\0') addresses.emplace_back(launcher);
@@ -186,6 +194,7 @@ std::string why_not_on_a_nic(const LinkSpec& link) {
   if (link.up.rate == 0 || link.up != link.down)
     return "a real interface needs one rate, equal for uplink and downlink";
   if (link.place != plain.place) return "place=switch needs an emulated switch";
+  if (link.seed) return "a real interface has no netem, so it takes no seed";
   if (link.mtu != plain.mtu) return "thinpipe does not change the MTU of a real interface";
   return "";
 }

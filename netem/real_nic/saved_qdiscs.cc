@@ -168,11 +168,7 @@ std::string why_not_restorable(int interface, const std::vector<RawQdisc>& saved
 
 void restore_qdiscs(int interface, const std::vector<RawQdisc>& saved) {
   const NetlinkSocket kernel = open_rtnetlink();
-  try {
-    delete_qdisc(kernel, {interface, {TC_H_ROOT, 0}}, "delete the qdisc");
-  } catch (const RunError&) {
-    // No qdisc had been set. The result is compared afterwards in any case.
-  }
+  delete_qdisc(kernel, {interface, {TC_H_ROOT, 0}}, "delete the qdisc");
   if (!saved.empty() && saved[0].handle != 0) {
     const RawQdisc& root = saved[0];
     set_traffic(kernel, {interface, {root.parent, root.handle}},
@@ -321,9 +317,12 @@ void StateFile::remove() const {
 
 std::vector<std::string> shaped_interfaces() {
   std::vector<std::string> names;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(kStateFolder, none))
-    names.push_back(entry.path().filename());
+  std::error_code failure;
+  for (fs::directory_iterator entry(kStateFolder, failure), end; !failure && entry != end;
+       entry.increment(failure))
+    names.push_back(entry->path().filename());
+  if (failure && failure != std::errc::no_such_file_or_directory)
+    throw SystemError(std::string("read ") + kStateFolder, failure.value());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -353,13 +352,17 @@ std::string finish(const StateFile& file) {
     if (state->network_namespace != network_namespace_number())
       throw RunError(fmt::format("{} was throttled in another network namespace ({})",
                                  state->interface, state->network_namespace));
-    const auto index = static_cast<int>(if_nametoindex(state->interface.c_str()));
-    if (index != state->index) {
+    const int index = state->index;
+    char name[IF_NAMESIZE];  // by its index, because the interface may have another name by now
+    if (if_indextoname(static_cast<unsigned>(index), name) == nullptr) {
       outcome = "the interface is gone, and its qdisc with it";
     } else if (const std::vector<RawQdisc> now = read_qdiscs(index); now == state->saved) {
       outcome = "restored already";
-    } else if (now.empty() || (now[0].handle != kOurHandle && now[0].handle != 0)) {
-      // (Handle 0 is that of the kernel's own choice, after our qdisc was deleted.)
+    } else if (now.empty() || (now[0].handle != kOurHandle && now[0].handle != 0 &&
+                               (state->saved.empty() || now[0].handle != state->saved[0].handle ||
+                                now[0].kind != state->saved[0].kind))) {
+      // (Handle 0 is that of the kernel's own choice, after our qdisc was deleted. The saved handle
+      // is that of an earlier restoration, which the kernel changed.)
       outcome = fmt::format("left alone: somebody else has set {} since",
                             now.empty() ? "nothing" : now[0].to_string());
     } else {

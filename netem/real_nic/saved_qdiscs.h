@@ -56,8 +56,9 @@ RawQdisc parse_qdisc_line(std::string_view line);
 /// the files together with the qdiscs.
 inline constexpr const char* kStateFolder = "/run/thinpipe";
 
-/// The handle (1:) of thinpipe's root qdisc, which identifies it.
-inline constexpr std::uint32_t kOurHandle = 0x10000;
+/// The handle (7e19:) of thinpipe's root qdisc, which identifies it. 1: is the handle that most
+/// people and programs choose.
+inline constexpr std::uint32_t kOurHandle = 0x7e190000;
 
 /// An interface that is throttled, or was when its guard died.
 struct ShapedState {

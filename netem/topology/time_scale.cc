@@ -26,9 +26,18 @@ std::chrono::nanoseconds dilated(std::chrono::nanoseconds time, double factor) {
   return std::chrono::nanoseconds(std::llround(static_cast<double>(time.count()) * factor));
 }
 
+void check_dilated(const char* what, std::chrono::nanoseconds time, double longest, double factor) {
+  if (const double seconds = std::chrono::duration<double>(time).count(); seconds > longest)
+    throw InputError(fmt::format("time scale {}: a {} of {} becomes {} (allowed: at most {})",
+                                 factor, what, format_time(seconds / factor), format_time(seconds),
+                                 format_time(longest)));
+}
+
 void slow(Direction& direction, bool burst_is_ours, std::uint32_t frame_bytes, double factor) {
   direction.impairment.delay = dilated(direction.impairment.delay, factor);
   direction.impairment.jitter = dilated(direction.impairment.jitter, factor);
+  check_dilated("delay", direction.impairment.delay, kLongestLinkDelay, factor);
+  check_dilated("jitter", direction.impairment.jitter, kLongestLinkJitter, factor);
   if (direction.rate == 0) return;
   const double rate = std::round(direction.rate / factor / 8) * 8;  // kernels count whole bytes
   if (rate < kLowestLinkRate || rate > kHighestLinkRate)

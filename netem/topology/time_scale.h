@@ -17,11 +17,12 @@ inline constexpr double kMinTimeScale = 1e-3, kMaxTimeScale = 1e3;
 /// and jitter by it. Probabilities and values in bytes (queues, token-bucket depths) stay the same.
 /// There is one exception: a factor below 1 raises the rate, and a default token bucket that is too
 /// small for the new rate grows to default_burst() of that rate.
-/// @throws InputError when a rate leaves the range from 1 kbit/s to 100 Gbit/s.
+/// @throws InputError when a rate leaves the range from 1 kbit/s to 100 Gbit/s, or a delay or
+/// jitter exceeds that of any link.
 LinkSpec slowed(const LinkSpec& link, double factor);
 
 /// Returns the topology with every link dilated. Links between switches are as in links_as_set().
-/// @throws InputError naming a link whose rate leaves the range from 1 kbit/s to 100 Gbit/s.
+/// @throws InputError naming the link that cannot be dilated so.
 Topology slowed(Topology topology, double factor);
 
 /// Returns warnings about effects that time dilation does not scale and that matter at this factor.

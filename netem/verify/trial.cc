@@ -228,14 +228,17 @@ bool judges_goodput(bool disturbed, const ScheduleSpec& schedule, const TrialRes
          !result.links_take_turns;
 }
 
+void check_ends(const TrialOptions& options, int hosts) {
+  for (const int host : {options.from, options.to})
+    if (host < 0 || host >= hosts)
+      throw InputError(fmt::format("host{}: the hosts are host0 to host{}", host, hosts - 1));
+  if (options.from == options.to) throw InputError("a stream needs two different hosts");
+}
+
 TrialResult try_schedule(Network& network, const LinkSpec& link, const ScheduleSpec& schedule,
                          const TrialOptions& options,
                          const std::function<void(const TrialWindow&)>& told) {
-  for (const int host : {options.from, options.to})
-    if (host < 0 || host >= network.size())
-      throw InputError(
-          fmt::format("host{}: the hosts are host0 to host{}", host, network.size() - 1));
-  if (options.from == options.to) throw InputError("a stream needs two different hosts");
+  check_ends(options, network.size());
   SchedulePlayer player(network, network.plan(link), schedule, options.player);
   const PathDelivery path(player, network.routes().path(options.from, options.to));
   if (path.narrowest(0, options.seconds).goodput == 0)

@@ -45,6 +45,9 @@ struct TrialOptions {
   PlayerOptions player = {};
 };
 
+/// @throws InputError if the stream's ends are not two different hosts of `hosts`
+void check_ends(const TrialOptions& options, int hosts);
+
 /// Runs one TCP stream at full speed while the schedule plays.
 /// @param told  called with every window at its end
 /// @throws InputError when no link of the path is throttled; RunError when interrupted

@@ -97,7 +97,7 @@ class HostsCase(MeasuredByProcesses):
     def wait_for_throttled(self, process):
         def throttled():
             self.assertIsNone(process.poll(), "the run ended early")
-            return self.qdiscs() == ["tbf 1:", "tbf 1:"]
+            return self.qdiscs() == ["tbf 7e19:", "tbf 7e19:"]
         self.wait_for(throttled, "throttled interfaces")
 
     def wait_for_given_back(self, seconds=20):
@@ -332,7 +332,7 @@ exec {shlex.quote(TEST_HOSTS)} on "$@"
             self.wait_for(lambda: len(self.processes("thinpipe-shape")) == 2, "the lease's end", 30)
         finally:
             self.switch_port(HOSTS[0], "up")
-        self.assertEqual(self.qdiscs(), ["bfifo 1:", "tbf 1:"])
+        self.assertEqual(self.qdiscs(), ["bfifo 1:", "tbf 7e19:"])
         self.kill(process)
         self.wait_for_given_back()
 
@@ -360,7 +360,7 @@ exec {shlex.quote(TEST_HOSTS)} on "$@"
             os.kill(pid, signal.SIGKILL)
         self.kill(process)
         self.wait_for(lambda: not self.processes("thinpipe-shape"), "the guards' end")
-        self.assertEqual(self.qdiscs(), ["tbf 1:", "tbf 1:"])
+        self.assertEqual(self.qdiscs(), ["tbf 7e19:", "tbf 7e19:"])
         doctor = on(HOSTS[0], "sh", "-c", shlex.quote(THINPIPE) + " doctor; true")
         self.assertIn("the guard process died", " ".join(doctor.split()))
         for host in HOSTS:

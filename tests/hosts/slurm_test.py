@@ -206,7 +206,7 @@ class SlurmTest(HostsCase):
         process = self.start("--shape", DATA, "--link", "rate=5mbit", "--steps", "12", "--warmup",
                              "0", "-c", "none", "-c", "fp16")
         self.wait_for_steps(process, "rate=5mbit")
-        self.assertEqual(self.qdiscs(), ["tbf 1:", "tbf 1:"])
+        self.assertEqual(self.qdiscs(), ["tbf 7e19:", "tbf 7e19:"])
         self.slurm("scancel", self.slurm("squeue", "--noheader", "--format=%i"))
         self.finish(process, 4)
         self.assertEqual(len(self.reasons()), 2)

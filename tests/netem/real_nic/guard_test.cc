@@ -163,10 +163,10 @@ TEST(Guard, ASecondOneIsRefused) {
 TEST(Guard, LeavesAloneWhatSomebodyElseSet) {
   with_nics([] {
     ThrottlingGuard guard;
-    RawQdisc theirs{.parent = 0xffffffff, .handle = 0x90000, .kind = "pfifo"};
+    RawQdisc theirs{.parent = 0xffffffff, .handle = 0x10000, .kind = "pfifo"};
     theirs.options = from_hex("05000000");
     restore_qdiscs(interface_index("nic0"), {theirs});
-    require_has(guard.ask("restore"), "left alone: somebody else has set pfifo 9:");
+    require_has(guard.ask("restore"), "left alone: somebody else has set pfifo 1:");
     require(root_qdisc("nic0") == theirs, "theirs is the root");
   });
 }

@@ -53,10 +53,10 @@ TEST(SavedQdiscs, GivesBackWhatSomebodySet) {
     expect_given_back("bfifo", 0x80020000);
     add_qdisc("nic0", TC_H_ROOT, 0x70000, "pfifo_fast", nullptr, 0);
     expect_given_back("pfifo_fast", 0x70000);
-    // A TBF of the user's own, and even with the handle that ours will have.
+    // A TBF of the user's own.
     Netlink().delete_root_qdisc("nic0");
     set_tbf("nic0", 123e6, 20000, 70000);
-    expect_given_back("tbf", kOurHandle);
+    expect_given_back("tbf", 0x10000);
   });
 }
 
@@ -89,7 +89,7 @@ TEST(SavedQdiscs, RefusesWhatItCannotGiveBack) {
     const auto refusal = [&] { return why_not_restorable(index, read_qdiscs(index)); };
     set_tbf("nic0", 10e6, 5000, 50000);
     const tc_fifo_qopt options = {9};
-    add_qdisc("nic0", kOurHandle | 1, 0x20000, "pfifo", &options, sizeof(options));
+    add_qdisc("nic0", 0x10001, 0x20000, "pfifo", &options, sizeof(options));
     require_has(refusal(), "tbf 1: has a child qdisc (pfifo 2:)");
     Netlink().delete_root_qdisc("nic0");
     if (kernel_can([] { Netlink().set_qdisc("nic0", {}, htb_request()); }))

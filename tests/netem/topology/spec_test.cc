@@ -194,6 +194,11 @@ TEST(Slowed, RatesAreDividedAndDelaysMultipliedAndBytesStay) {
   // slower rate that is set.
   EXPECT_EQ(slow.down.burst, default_burst(1e9));
   EXPECT_EQ(slow.mtu, link.mtu);
+  // No delay and no jitter becomes longer than netem can keep.
+  EXPECT_THAT(input_error([&] { slowed(link, 3000); }),
+              HasSubstr("time scale 3000: a jitter of 1 ms becomes 3 s (allowed: at most 2 s)"));
+  EXPECT_THAT(input_error([] { slowed(parse_link_spec("rate=1gbit,delay=1s"), 200); }),
+              HasSubstr("a delay of 1 s becomes 200 s (allowed: at most 100 s)"));
 }
 
 TEST(Slowed, EveryLinkOfATopologyIs) {
