@@ -191,6 +191,7 @@ std::string outcome_line(const SweepPoint& planned, const Point& point) {
 
 void mark_shared(bool tolerated, Point& point) {
   if (!point.fidelity) point.fidelity.emplace();
+  if (point.fidelity->shared_machine == true) return;
   point.fidelity->shared_machine = true;
   if (tolerated) return;
   point.status = Status::kInvalid;

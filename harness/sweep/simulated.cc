@@ -119,15 +119,6 @@ std::vector<ServerStep> server_steps(const std::vector<UnitWork>& units, const S
   return servers;
 }
 
-// Returns the mean compute time of each step's slowest rank without stragglers, to which the times
-// of ComputeTimes::ready belong.
-double mean_compute(const SweepPoint& even, const SweepOptions& options, const Trace& trace) {
-  double sum = 0;
-  for (std::uint64_t step = 0; step < options.steps; ++step)
-    sum += std::ranges::max(compute_of_ranks(trace, options, even, options.warmup + step));
-  return sum / static_cast<double>(options.steps);
-}
-
 // Returns per_rank() without the numbers of selected elements, which no simulated rank counts.
 json times_of_ranks(const std::vector<StepAnswers>& steps) {
   json ranks = per_rank(steps);
@@ -151,7 +142,7 @@ SimulationJob simulation_job(const SweepPoint& point, const SweepOptions& option
                     .work = {.ranks = point.ranks,
                              .collective = point.collective,
                              .kind = pipeline_kind(point.bucketing),
-                             .compute = mean_compute(even, options, trace)}};
+                             .compute = times.compute}};
   const double slower = crowding(point.ranks, options.threads, options.cores);
   for (const ProfiledBucket& bucket : codec.buckets)
     job.work.buckets.push_back(bucket_of(bucket, times, trace, point.ranks, slower));

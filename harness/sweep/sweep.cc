@@ -357,9 +357,9 @@ class Session {
       progress_.advance(seconds);
     };
     const auto describe = [&](const std::string& what) { progress_.describe(what); };
-    Point point =
-        work_ ? work_->measure(planned, *machines_, *launch_, calibrator_, {advance, describe})
-              : measure_replay(planned, look_around);
+    Point point = work_ ? work_->measure(planned, *machines_, *launch_, calibrator_,
+                                         {advance, describe, [&] { return shared; }})
+                        : measure_replay(planned, look_around);
     if (shared && point.status != Status::kFailed) mark_shared(options_.share_machine, point);
     return point;
   }

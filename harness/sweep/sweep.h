@@ -20,6 +20,7 @@ class Trace;
 struct PointProgress {
   std::function<void(double)> advance;  ///< by a number of the expected seconds
   std::function<void(const std::string&)> describe;
+  std::function<bool()> shared;  ///< whether another run was measured since the point began
 };
 
 /// Work that a session does at each point instead of replaying a trace. The session calibrates a

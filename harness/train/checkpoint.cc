@@ -148,6 +148,12 @@ nlohmann::json Checkpoints::point_of(const Found& found) const {
     field.at("series").fail(fmt::format("after {} steps, expected {}", steps, found.next_step));
   field.at("worst_error").number(0, std::numeric_limits<double>::max());
   field.at("checked_steps").unsigned_integer();
+  if (field.has("sum_error")) {
+    if (!point["sum_error"].is_null())
+      field.at("sum_error").number(0, std::numeric_limits<double>::max());
+    field.at("sum_error_of_bound").number(0, std::numeric_limits<double>::max());
+    field.at("shared").boolean();
+  }
   field.at("digest").string();
   const JsonField resumed = field.at("resumed");
   for (std::size_t i = 0; i < resumed.size(); ++i) resumed.at(i).unsigned_integer();

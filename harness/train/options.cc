@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "compressors/registry.h"
 #include "harness/machine/programs.h"
 #include "harness/plan/checks.h"
 #include "workloads/models/catalogue.h"
@@ -144,8 +145,15 @@ std::string identity_of(const SweepPoint& point, const TrainOptions& options) {
                      options.eval_every, compute);
 }
 
+bool need_squares(const CompressorRules& compressors) {
+  const auto specs = compressors.specs();
+  return std::any_of(specs.begin(), specs.end(),
+                     [](const Spec& spec) { return find_method(spec.name).needs_squares; });
+}
+
 LearnerOptions learner_of(const SweepPoint& point, const TrainOptions& options) {
   LearnerOptions learner = options.learner;
+  learner.squares = need_squares(point.compressor);
   learner.workers = static_cast<std::size_t>(point.ranks);
   learner.seed = seed_of(point, options);
   learner.steps = options.sweep.steps;

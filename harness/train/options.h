@@ -70,6 +70,9 @@ struct TrainOptions {
 /// @returns the exit code of run_sweep() @throws InputError, RunError before anything is trained
 int run_train(TrainOptions options);
 
+/// Returns whether any of the compressors needs second moments.
+bool need_squares(const CompressorRules& compressors);
+
 /// Returns the seed of the point's repeat: the requested seed plus the repeat's number.
 std::uint64_t seed_of(const SweepPoint& point, const TrainOptions& options);
 

@@ -17,7 +17,6 @@
 #include "base/input_file.h"
 #include "base/output_file.h"
 #include "base/units.h"
-#include "compressors/registry.h"
 #include "harness/plan/checks.h"
 #include "harness/sweep/measure.h"
 #include "harness/sweep/schedule_log.h"
@@ -83,7 +82,7 @@ class TrainWork : public PointWork {
     PointSamples samples = meter.no_samples(planned, network, calibrated, launch);
     const double total = expected_seconds(planned);
     const PointProgress scaled = {[&](double fraction) { progress.advance(fraction * total); },
-                                  progress.describe};
+                                  progress.describe, progress.shared};
     const double timeout = step_timeout(planned, network, trace_, options_.sweep.compute_scale,
                                         options_.sweep.timeout);
     ScheduleLog schedule(machines, planned, ScheduleLog::Between::kStands);  // sets the links
@@ -119,6 +118,7 @@ class TrainWork : public PointWork {
       json details = {{"schedule", schedule.record()}};
       point.details = Document(std::move(details));
     }
+    if (trained.shared) mark_shared(options_.sweep.share_machine, point);
     return point;
   }
   void recorded(const SweepPoint& planned) override {
@@ -177,6 +177,12 @@ class TrainWork : public PointWork {
   const Trace& trace_;
 };
 
+// Includes the compute time if it is given, because the description then has it.
+std::string description_identity(const TrainOptions& options) {
+  return training_identity(options.learner) +
+         (options.compute_time ? fmt::format("|compute {} s", *options.compute_time) : "");
+}
+
 fs::path model_file(const TrainOptions& options) { return options.sweep.out / "model.json"; }
 
 // Returns the description that the resumed run was started with; nothing for a new run.
@@ -188,7 +194,7 @@ std::optional<ModelDescription> described_before(const TrainOptions& options) {
     const json kept =
         parse_json_strictly(read_input(file, "the model of a training", kMaxBytes), file);
     const JsonField field(kept, file);
-    if (field.at("identity").string() != training_identity(options.learner)) return std::nullopt;
+    if (field.at("identity").string() != description_identity(options)) return std::nullopt;
     return ModelDescription::from_json(field.at("model"));
   } catch (const InputError& error) {
     throw InputError(
@@ -230,20 +236,16 @@ void check_captures(const TrainOptions& options, const std::set<std::string>& fi
 void keep_description(const TrainOptions& options, const ModelDescription& model) {
   std::error_code failure;
   fs::create_directories(options.sweep.out, failure);
-  const json kept = {{"identity", training_identity(options.learner)}, {"model", model.to_json()}};
+  const json kept = {{"identity", description_identity(options)}, {"model", model.to_json()}};
   write_output(model_file(options), kept.dump(1) + "\n");
 }
 
 }  // namespace
 
 int run_train(TrainOptions options) {
-  options.learner.squares = std::any_of(
-      options.sweep.compressors.begin(), options.sweep.compressors.end(),
-      [](const CompressorRules& rules) {
-        const auto specs = rules.specs();
-        return std::any_of(specs.begin(), specs.end(),
-                           [](const Spec& spec) { return find_method(spec.name).needs_squares; });
-      });
+  // For what all points have in common; learner_of() decides for one point.
+  options.learner.squares =
+      std::any_of(options.sweep.compressors.begin(), options.sweep.compressors.end(), need_squares);
   options.learner = parse_learner_options(options.learner.to_json());
   check_on_device(options.sweep);  // before anything is computed or written
   const Records before = records_there(options);

@@ -39,7 +39,7 @@ TraceDescription description_of(const SweepPoint& point, const TrainOptions& opt
   trace.origin = kOriginTraining;
   trace.tensors = model.tensors;
   trace.ranks = static_cast<std::size_t>(point.ranks);
-  trace.squares = options.learner.squares;
+  trace.squares = need_squares(point.compressor);
   trace.updates = updates;
   trace.provenance = {
       {"program", "thinpipe train"},
@@ -118,7 +118,7 @@ class CaptureWriter {
       const std::vector<float> values = read("gradient", rank);
       std::vector<float> squares;
       std::vector<std::span<const float>> parts;
-      if (options_.learner.squares) {
+      if (need_squares(point_.compressor)) {
         squares = read("squares", rank);
         parts = spans(squares);
       }
@@ -195,7 +195,8 @@ class TrainPoint : TrainJob {
     }
     count_machine();
     capture_.finish();
-    return {std::move(series_), std::move(digest_), std::move(resumed_), std::move(warnings_)};
+    return {std::move(series_), std::move(digest_), std::move(resumed_), std::move(warnings_),
+            shared_};
   }
 
  private:
@@ -218,6 +219,11 @@ class TrainPoint : TrainJob {
     resumed_ = saved.at("resumed").get<std::vector<std::uint64_t>>();
     resumed_.push_back(series_.steps());
     warnings_ = saved.value("warnings", std::vector<std::string>());
+    if (saved.contains("sum_error")) {  // not in checkpoints of older builds
+      if (saved["sum_error"].is_number()) samples.sum_error = saved["sum_error"].get<double>();
+      samples.sum_error_of_bound = saved.at("sum_error_of_bound");
+      shared_ = saved.at("shared");
+    }
     while (next_evaluation_ <= series_.steps()) next_evaluation_ += options.eval_every;
   }
 
@@ -228,12 +234,21 @@ class TrainPoint : TrainJob {
     count_machine();
     std::vector<std::string> all = warnings_;
     for (std::string& warning : warnings_about(samples)) all.push_back(std::move(warning));
-    checkpoints_.finish(next_step, {{"series", series_.to_json()},
-                                    {"warnings", std::move(all)},
-                                    {"worst_error", samples.worst_error},
-                                    {"checked_steps", samples.checked_steps},
-                                    {"digest", digest_},
-                                    {"resumed", resumed_}});
+    for (std::string& warning : schedule.warnings()) all.push_back(std::move(warning));
+    if (!schedule.plays())  // links that change by a schedule are compared at its end
+      for (const std::string& changed : machines.drift())
+        all.push_back("another program changed the links during the measurement: " + changed);
+    shared_ = shared_ || (progress.shared && progress.shared());
+    checkpoints_.finish(
+        next_step, {{"series", series_.to_json()},
+                    {"warnings", std::move(all)},
+                    {"shared", shared_},
+                    {"worst_error", samples.worst_error},
+                    {"sum_error", samples.sum_error ? json(*samples.sum_error) : json(nullptr)},
+                    {"sum_error_of_bound", samples.sum_error_of_bound},
+                    {"checked_steps", samples.checked_steps},
+                    {"digest", digest_},
+                    {"resumed", resumed_}});
   }
 
   // Counts the links' bytes and the idle CPU time since this process began to train.
@@ -366,6 +381,7 @@ class TrainPoint : TrainJob {
   std::string digest_;
   std::vector<std::uint64_t> resumed_;
   std::vector<std::string> warnings_;  // about the steps before the training was resumed
+  bool shared_ = false;                // another run was measured before that
 };
 
 }  // namespace

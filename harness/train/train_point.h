@@ -22,6 +22,7 @@ struct Trained {
   std::string digest;                  ///< of the parameters that all ranks ended with
   std::vector<std::uint64_t> resumed;  ///< steps from which the training was resumed
   std::vector<std::string> warnings;   ///< reasons not to trust the times before it was resumed
+  bool shared = false;                 ///< another run was measured on this machine before that
 };
 
 /// A point to train, with all that its training uses.

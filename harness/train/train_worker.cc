@@ -222,16 +222,11 @@ class TrainRole : public ReplayRole {
   }
   // Hands over the decrease of the parameters in this worker's own step.
   void take_local_step(std::uint64_t step) {
-    const std::size_t count = learner_->parameters().size();
-    std::vector<std::vector<float>> before(count);
+    const std::vector<std::vector<float>> before = values_of_learner();
     std::vector<std::span<const float>> gradient;
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto values = learner_->values(i);
-      before[i].assign(values.begin(), values.end());
-      gradient.push_back(given_.values(i));
-    }
+    for (std::size_t i = 0; i < before.size(); ++i) gradient.push_back(given_.values(i));
     learner_->apply(gradient, step);
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < before.size(); ++i) {
       const auto after = learner_->values(i);
       const std::span<float> down = given_.values(i);
       for (std::size_t j = 0; j < down.size(); ++j) down[j] = before[i][j] - after[j];

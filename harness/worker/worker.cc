@@ -169,8 +169,11 @@ Worker::Worker(MessageSocket socket, std::string scratch)
 }
 
 void Worker::serve() {
+  bool failed = false;
   for (;;) {
-    await_message(socket_.descriptor(), MPI_COMM_WORLD);
+    // After a step that failed, another thread may still be in a call of MPI, which allows one at a
+    // time. The sweep ends this launch.
+    if (!failed) await_message(socket_.descriptor(), MPI_COMM_WORLD);
     const auto message = socket_.receive();
     if (!message || message->at("do") == "quit") return;
     json said;
@@ -178,6 +181,7 @@ void Worker::serve() {
       said = answer(*message);
     } catch (const std::exception& error) {
       said = {{"type", "error"}, {"message", error.what()}};
+      failed = failed || message->at("do") == "step";
     }
     if (!said.is_null()) socket_.send(said);
   }

@@ -294,6 +294,11 @@ std::unique_ptr<BatchSource> make_text_batches(TextCorpus corpus, std::size_t wo
 
 std::unique_ptr<HeldOutBatches> make_held_out_text(TextCorpus corpus, std::size_t time) {
   const std::size_t streams = held_out_streams(corpus.symbols.size(), time);
+  if (const std::size_t least = kMinStreams * (time + 1); corpus.symbols.size() < least)
+    throw InputError(fmt::format(
+        "data: the held-out tenth of the text has {} symbols, expected at least {}; give a text of "
+        "{} symbols or more",
+        corpus.symbols.size(), least, 10 * least));
   return std::make_unique<HeldOutText>(TextStreams(std::move(corpus), 1, streams, time));
 }
 

@@ -90,11 +90,14 @@ void ParameterOptimiser::signum(std::size_t index, at::Tensor gradient, double r
 void clip_norm(std::vector<at::Tensor>& gradients, double most) {
   double squares = 0;
   for (const at::Tensor& gradient : gradients) {
-    const auto norm = gradient.norm().item<double>();
+    auto norm = gradient.norm().item<double>();
+    // An element is not finite, or the squares are too large for 32 bits.
+    if (!std::isfinite(norm))
+      norm = gradient.to(at::kDouble).nan_to_num(0, 0, 0).norm().item<double>();
     squares += norm * norm;
   }
   const double norm = std::sqrt(squares);
-  if (!std::isfinite(norm) || norm <= most) return;
+  if (norm <= most) return;
   for (at::Tensor& gradient : gradients) gradient.mul_(most / norm);
 }
 

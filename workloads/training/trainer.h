@@ -49,8 +49,8 @@ class ParameterOptimiser {
   std::int64_t updates_ = 0;
 };
 
-/// Scales the gradients so that their joint norm is at most `most` (Pascanu et al. 2013). Leaves
-/// gradients alone if their norm is not finite.
+/// Scales the gradients so that the joint norm of their finite elements is at most `most` (Pascanu
+/// et al. 2013).
 void clip_norm(std::vector<at::Tensor>& gradients, double most);
 
 /// One worker's results of one step.

@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryRule,
                                            "adamw:lr=0.1,weight_decay=0.1", "signum:lr=0.1",
                                            "signum:lr=0.1,momentum=0.9,weight_decay=0.1"));
 
-TEST(ClipNorm, ScalesOnlyWhatIsLongerAndFinite) {
+TEST(ClipNorm, ScalesWhatIsLongerByTheNormOfItsFiniteElements) {
   std::vector<torch::Tensor> gradients = {torch::tensor({3.0F, 0.0F}), torch::tensor({4.0F})};
   clip_norm(gradients, 10);
   EXPECT_EQ(gradients[1].item<float>(), 4);
@@ -88,8 +88,12 @@ TEST(ClipNorm, ScalesOnlyWhatIsLongerAndFinite) {
   EXPECT_EQ(gradients[0][0].item<float>(), 1.5F);
   EXPECT_EQ(gradients[1].item<float>(), 2);
   gradients[0][1] = std::nanf("");
-  clip_norm(gradients, 1);
-  EXPECT_EQ(gradients[1].item<float>(), 2);
+  clip_norm(gradients, 1.25);  // the norm is 2.5
+  EXPECT_EQ(gradients[1].item<float>(), 1);
+  EXPECT_TRUE(std::isnan(gradients[0][1].item<float>()));
+  gradients = {torch::tensor({3e30F}), torch::tensor({4e30F})};  // squares beyond 32 bits
+  clip_norm(gradients, 5);
+  EXPECT_FLOAT_EQ(gradients[0].item<float>(), 3);
 }
 
 CaptureOptions options_for(const std::string& model, std::size_t workers) {

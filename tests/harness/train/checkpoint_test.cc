@@ -184,6 +184,20 @@ TEST(TrainOptions, ModelsOfTextAreJudgedByPerplexity) {
   }
 }
 
+// Second moments cost a backward pass for every sample, and change the identity of a learner's
+// checkpoint: a point's must not depend on the sweep's other compressors.
+TEST(TrainOptions, SecondMomentsAreForPointsThatNeedThem) {
+  TrainOptions options;
+  options.learner.squares = true;  // of some other point
+  SweepPoint point;
+  for (const char* spec : {"variance", "conv*:none;*:hybrid:tau=0.1"}) {
+    point.compressor = CompressorRules::parse(spec);
+    EXPECT_TRUE(learner_of(point, options).squares) << spec;
+  }
+  point.compressor = CompressorRules::parse("topk:ratio=0.1");
+  EXPECT_FALSE(learner_of(point, options).squares);
+}
+
 // A training that was killed leaves steps without a trace.json. Only a resumed training replaces
 // them; a new one would meet them in the middle of its first point.
 TEST(CaptureFolder, MustBeNewOrEmptyUnlessATrainingIsResumed) {
