@@ -29,8 +29,9 @@ namespace {
 class EchoServers {
  public:
   /// @throws InputError as make_compressor
+  /// @param epoch  of all steps
   EchoServers(const std::vector<ReplayUnit>& units, const PushPullOptions& options,
-              std::size_t ranks, const CompressorSettings& settings);
+              std::size_t ranks, const CompressorSettings& settings, double epoch);
 
   /// Stores a payload. Different ranks may push at the same time.
   void push(std::size_t rank, std::size_t unit, std::span<const std::byte> payload);
@@ -53,14 +54,16 @@ class EchoServers {
     double steps = 0;
 
     Compressor& answering() const { return pull ? *pull : *push; }
-    void encode(std::uint64_t step) {
+    void encode(std::uint64_t step, double epoch) {
       GradientInput input;
       input.values = estimate.empty() ? mean : estimate;
       input.step = step;
+      input.epoch = epoch;
       size = answering().encode(input, place).encoded_bytes;
     }
   };
   std::vector<Unit> units_;
+  double epoch_;
 };
 
 /// A collective of one rank that represents two, for measuring codecs: every payload comes back to
@@ -120,7 +123,8 @@ class EchoCollective : public Collective,
 };
 
 EchoServers::EchoServers(const std::vector<ReplayUnit>& units, const PushPullOptions& options,
-                         std::size_t ranks, const CompressorSettings& settings) {
+                         std::size_t ranks, const CompressorSettings& settings, double epoch)
+    : epoch_(epoch) {
   for (const ReplayUnit& one : units) {
     Unit& unit = units_.emplace_back();
     unit.push = make_compressor(one.compressor, one.tensor, settings);
@@ -130,7 +134,7 @@ EchoServers::EchoServers(const std::vector<ReplayUnit>& units, const PushPullOpt
     if (unit.push->incremental() && unit.answering().incremental())
       unit.estimate.assign(one.tensor.elements, 0.0F);
     unit.place.resize(unit.answering().max_encoded_size());
-    unit.encode(0);  // an empty answer, for the first push
+    unit.encode(0, epoch);  // an empty answer, for the first push
   }
 }
 
@@ -156,7 +160,7 @@ void EchoServers::answer_all(std::uint64_t step, bool counts) {
     }
     const double decoded = now_seconds();
     for (std::size_t i = 0; i < unit.estimate.size(); ++i) unit.estimate[i] += unit.mean[i];
-    unit.encode(step);
+    unit.encode(step, epoch_);
     const double encoded = now_seconds();
     for (std::vector<std::byte>& payload : unit.payloads) payload.clear();
     if (!counts) continue;
@@ -438,7 +442,7 @@ CodecProfile measure_codec(const Trace& trace, const CompressorRules& compressor
     settings.seed = options.seed;
     settings.threads = options.threads;
     servers = std::make_unique<EchoServers>(workers.front()->replay().units(), *replay.servers,
-                                            workers.size(), settings);
+                                            workers.size(), settings, calibration.bucketing.epoch);
     for (const auto& worker : workers) worker->connect(*servers);
   }
   const std::uint64_t period = workers.front()->replay().period();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -30,12 +31,19 @@ ExchangeCost ring_cost(const ExchangeWork& exchange, int ranks, const LinkFigure
   return {ring_all_gather_time(messages, link), carried};
 }
 
-// Returns the first two and the last two ranks. The rank with the most traffic is among them:
-// roots, folded ranks and ranks of a smaller last group are the first or the last two.
-std::set<int> telling_ranks(int ranks) {
+// Returns the first two and the last two ranks, and the first of the last group. The rank with the
+// most traffic is among them: roots and folded ranks are the first or the last two, and in a
+// smaller last group the first rank takes part in the most rings.
+std::set<int> telling_ranks(const Spec& collective, int ranks) {
   std::set<int> telling;
   for (const int rank : {0, 1, ranks - 2, ranks - 1})
     if (rank >= 0 && rank < ranks) telling.insert(rank);
+  for (const ParameterInfo& parameter : find_collective(collective.name).parameters)
+    if (parameter.name == "group") {
+      const auto group = static_cast<int>(
+          std::clamp<std::int64_t>(collective_parameters(collective).integer("group"), 1, ranks));
+      telling.insert((ranks - 1) / group * group);
+    }
   return telling;
 }
 
@@ -61,14 +69,14 @@ ExchangeCost traffic_cost(const Spec& collective, const ExchangeWork& exchange, 
   ExchangeCost cost;
   if (exchange.operation == Exchange::kAllReduce) {
     steps = all_reduce_steps(collective, ranks);
-    for (const int rank : telling_ranks(ranks))
+    for (const int rank : telling_ranks(collective, ranks))
       cost.bytes = std::max(
           cost.bytes,
           busiest(all_reduce_traffic(collective, elements_of(exchange, ranks), ranks, rank)));
   } else {
     steps = all_gather_steps(collective, ranks);
     const std::vector<std::size_t> sizes = sizes_of(exchange, ranks);
-    for (const int rank : telling_ranks(ranks))
+    for (const int rank : telling_ranks(collective, ranks))
       cost.bytes = std::max(cost.bytes, busiest(all_gather_traffic(collective, sizes, rank)));
   }
   cost.seconds = steps * link.alpha + link.seconds(cost.bytes);
@@ -86,7 +94,7 @@ SparseSizes sparse_sizes(const ExchangeWork& exchange, int ranks) {
 ExchangeCost sparse_traffic_cost(const Spec& collective, const SparseSizes& sizes,
                                  const ExchangeAmong& among) {
   ExchangeCost cost;
-  for (const int rank : telling_ranks(among.ranks))
+  for (const int rank : telling_ranks(collective, among.ranks))
     cost.bytes = std::max(
         cost.bytes, busiest(sparse_all_reduce_traffic(collective, sizes, among.ranks, rank).even));
   cost.seconds = sparse_all_reduce_steps(collective, among.ranks) * among.link.alpha +

@@ -22,8 +22,8 @@
 namespace thinpipe {
 namespace {
 
-// Returns the median of the slowest rank's compute time over all steps, and the mean of the last
-// rank's ready times.
+// Returns the medians over all steps of the slowest rank's compute time and of the last rank's
+// ready times.
 ComputeTimes times_of(const Trace& trace, const SweepOptions& options, const SweepPoint& point) {
   const Stragglers& stragglers = point.stragglers;
   const std::size_t tensors = trace.tensors().size();
@@ -33,8 +33,8 @@ ComputeTimes times_of(const Trace& trace, const SweepOptions& options, const Swe
   const std::uint64_t steps =
       std::min<std::uint64_t>(options.steps, stragglers.empty() ? trace.steps() : kMaxDrawn);
   ComputeTimes times;
-  times.ready.assign(tensors, 0.0);
   std::vector<double> computes;
+  std::vector<std::vector<double>> readies(tensors);
   for (std::uint64_t step = 0; step < steps; ++step) {
     const std::uint64_t index = options.warmup + step;
     const std::vector<double> ranks = compute_of_ranks(trace, options, point, index);
@@ -49,9 +49,9 @@ ComputeTimes times_of(const Trace& trace, const SweepOptions& options, const Swe
       for (std::size_t i = 0; i < tensors && i < one.ready.size(); ++i)
         last[i] = std::max(last[i], stall + (one.forward + one.ready[i]) * slower);
     }
-    for (std::size_t i = 0; i < tensors; ++i)
-      times.ready[i] += last[i] / static_cast<double>(steps);
+    for (std::size_t i = 0; i < tensors; ++i) readies[i].push_back(last[i]);
   }
+  for (const std::vector<double>& ready : readies) times.ready.push_back(median(ready));
   times.compute = median(computes);
   return times;
 }

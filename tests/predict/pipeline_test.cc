@@ -49,6 +49,8 @@ TEST(Pipeline, AnExchangeBeginsWhileTheAnswersOfTheLastTravel) {
   const PipelineTime time = schedule_step(buckets, 10, PipelineKind::kBeside);
   EXPECT_EQ(time.total, 14);
   EXPECT_EQ(time.exposed, 0);
+  EXPECT_EQ(time.exchange, 7);  // from 5 to 12, and not 5 + 3
+  EXPECT_EQ(time.link_idle, 7);
 }
 
 TEST(Pipeline, WithoutBucketsItIsTheComputeTime) {

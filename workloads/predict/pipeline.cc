@@ -28,14 +28,19 @@ class Schedule {
 
   PipelineTime run(double compute) {
     PipelineTime time = sums_of(buckets_);
-    double held_up = 0;  // delay of the backward pass
+    double held_up = 0;               // delay of the backward pass
+    double busy = 0, busy_until = 0;  // s with an exchange in progress; overlaps count once
     for (const BucketWork& bucket : buckets_) {
       pass_until(bucket.ready + held_up);
       now_ += bucket.compress;
       if (!beside_) held_up += bucket.compress;
-      network_free_ = std::max(now_, network_free_) + bucket.exchange - bucket.latency;
-      arrivals_.push_back(network_free_ + bucket.latency);
+      const double begin = std::max(now_, network_free_), end = begin + bucket.exchange;
+      busy += bucket.exchange - std::clamp(busy_until - begin, 0.0, bucket.exchange);
+      busy_until = std::max(busy_until, end);
+      network_free_ = end - bucket.latency;
+      arrivals_.push_back(end);
     }
+    time.exchange = busy;
     time.compute = compute + held_up;
     pass_until(time.compute);
     while (decoded_ < arrivals_.size()) {

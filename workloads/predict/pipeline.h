@@ -28,7 +28,7 @@ struct PipelineTime {
   double total = 0;
   double compute = 0;    ///< end of the backward pass, including its waits for codecs
   double compress = 0;   ///< sum over buckets
-  double exchange = 0;   ///< sum over buckets: time in which the network is busy
+  double exchange = 0;   ///< with an exchange in progress
   double decode = 0;     ///< sum over buckets
   double exposed = 0;    ///< waiting for the network with no other work
   double link_idle = 0;  ///< the total minus the time with an exchange in progress

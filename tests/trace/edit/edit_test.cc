@@ -130,6 +130,31 @@ TEST_F(EditTrace, MergeByRanksAndBySteps) {
   EXPECT_EQ(Trace(temporary_ / "by-steps").metadata()["provenance"]["of"].size(), 2U);
 }
 
+// Predictions ask whether a GPU computed, and which.
+TEST_F(EditTrace, TheMachineStaysKnownWhereItIsTheSame) {
+  source();
+  const auto set_device = [&](const char* folder, const char* device) {
+    edit_trace_json(temporary_ / folder,
+                    [&](nlohmann::json& root) { root["provenance"]["device"] = device; });
+  };
+  set_device("source", "NVIDIA H200");
+  const auto device_of = [&](const char* folder) {
+    return Trace(temporary_ / folder).metadata()["provenance"].value("device", "unknown");
+  };
+  const Trace whole(temporary_ / "source");
+  std::vector<Trace> hosts;
+  hosts.push_back(slice(whole, {.ranks = {{0, 0}}}, "a"));
+  hosts.push_back(slice(whole, {.ranks = {{1, 2}}}, "b"));
+  EXPECT_EQ(device_of("a"), "NVIDIA H200");
+  merge_traces(hosts, MergeBy::kRanks, temporary_ / "same");
+  EXPECT_EQ(device_of("same"), "NVIDIA H200");
+  set_device("b", "NVIDIA A100");
+  hosts.pop_back();
+  hosts.emplace_back(temporary_ / "b");
+  merge_traces(hosts, MergeBy::kRanks, temporary_ / "mixed");
+  EXPECT_EQ(device_of("mixed"), "unknown");
+}
+
 TEST_F(EditTrace, MergeRefusesWhatDoesNotAgree) {
   const Trace whole = source();
   const auto error = [&](const std::string& name, MergeBy by = MergeBy::kAuto) {
@@ -154,8 +179,7 @@ TEST_F(EditTrace, MergeRefusesWhatDoesNotAgree) {
   make_half(temporary_ / "half", "F16");
   EXPECT_THAT(error("half"), HasSubstr("dtype is 'F16', but 'F32'"));
   source("updates");
-  edit_trace_json(temporary_ / "updates",
-                  [](nlohmann::json& root) { root["values"] = "updates"; });
+  edit_trace_json(temporary_ / "updates", [](nlohmann::json& root) { root["values"] = "updates"; });
   EXPECT_THAT(error("updates"), HasSubstr("values is 'updates', but 'gradients'"));
   source("renamed");
   edit_trace_json(temporary_ / "renamed", [](nlohmann::json& root) { root["model"] = "vgg"; });

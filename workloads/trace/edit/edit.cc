@@ -203,6 +203,26 @@ SliceParts slice_parts(const Trace& trace, const SliceOptions& options) {
   return parts;
 }
 
+namespace {
+
+// Copies what predictions take from a provenance, where all traces agree on it: the machine that
+// computed, and the origin of the times.
+void keep_machine(const std::vector<const Trace*>& traces, nlohmann::json& provenance) {
+  for (const char* key : {"device", "cpu", "times"}) {
+    const auto value_in = [&](const Trace* trace) {
+      const auto own = trace->metadata().value("provenance", nlohmann::json::object());
+      return own.is_object() && own.contains(key) ? own.at(key) : nlohmann::json();
+    };
+    const nlohmann::json value = value_in(traces.front());
+    if (!value.is_null() && std::all_of(traces.begin(), traces.end(), [&](const Trace* trace) {
+          return value_in(trace) == value;
+        }))
+      provenance[key] = value;
+  }
+}
+
+}  // namespace
+
 void slice_trace(const Trace& trace, const SliceParts& parts, const fs::path& out) {
   Assembly assembly;
   assembly.like = &trace;
@@ -219,6 +239,7 @@ void slice_trace(const Trace& trace, const SliceParts& parts, const fs::path& ou
       {"of", trace.identity()},
       {"ranks", parts.ranks},
       {"source", trace.metadata().value("provenance", nlohmann::json::object())}};
+  keep_machine({&trace}, assembly.provenance);
   write_assembly(assembly, out);
 }
 
@@ -350,6 +371,9 @@ MergeBy merge_traces(std::span<const Trace> traces, MergeBy by, const fs::path& 
   assembly.provenance = {{"program", "thinpipe trace merge"},
                          {"by", by == MergeBy::kRanks ? "ranks" : "steps"},
                          {"of", sources}};
+  std::vector<const Trace*> all;
+  for (const Trace& trace : traces) all.push_back(&trace);
+  keep_machine(all, assembly.provenance);
   write_assembly(assembly, out);
   return by;
 }
