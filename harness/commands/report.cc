@@ -158,7 +158,9 @@ Page page_of(const Arguments& arguments) {
       return bench_page(*bench);
     if (const auto trained = find_records(folder, kTrainKind))
       return records_page(*trained, "the records of thinpipe train", render_training,
-                          training_text);
+                          [](const Records& records) {
+                            return training_text(records) + text_paragraphs(records.notes);
+                          });
   }
   if (folders.size() > 1 && !arguments.flag("history")) refuse_runs_with_trainings(folders);
   if (arguments.flag("history") || folders.size() > 1 || is_history(folder))

@@ -22,10 +22,11 @@ struct Repetition {
 /// One figure of a reproduction: the measurements of one row and column.
 struct MeasuredCell {
   std::vector<Repetition> repetitions = {};
-  bool exact = false;                        ///< deterministic: every repetition is equal
-  bool is_ratio = false;                     ///< the mean is geometric
-  bool distrusted = false;                   ///< has times, but none is trusted
-  std::vector<std::string> complaints = {};  ///< points that do not count, with reasons
+  bool exact = false;                                 ///< deterministic: every repetition is equal
+  bool is_ratio = false;                              ///< the mean is geometric
+  bool distrusted = false;                            ///< has times, but none is trusted
+  std::vector<std::string> complaints = {};           ///< points that do not count, with reasons
+  std::vector<std::string> baseline_complaints = {};  ///< those of the baseline of a ratio
 
   std::vector<double> values() const;
   /// Returns the mean of at least one value, with its 95 % interval where the cell is not exact and

@@ -133,6 +133,12 @@ std::vector<std::string> complaints_of(const Reproduction& reproduction) {
     for (const MeasuredCell& cell : reproduction.cells[r])
       for (const std::string& one : cell.complaints)
         add_once(lines, reproduction.plan.rows[r].label + ", " + one);
+  // A baseline with a row of its own is among these lines.
+  for (const auto& row : reproduction.cells)
+    for (const MeasuredCell& cell : row)
+      for (const std::string& one : cell.baseline_complaints)
+        if (std::ranges::none_of(lines, [&](const auto& line) { return line.ends_with(one); }))
+          lines.push_back("baseline, " + one);
   for (const JudgedFinding& finding : reproduction.findings)
     if (!finding.void_because.empty()) add_once(lines, finding.void_because);
   return lines;

@@ -85,6 +85,7 @@ ReproductionColumn sooner(std::string name, double rate, const MetricType& metri
             cell.distrusted = cell.distrusted || (dense.distrusted && !cell.repetitions.empty());
             MeasuredCell ratio = cell;
             ratio.is_ratio = true;
+            ratio.baseline_complaints = dense.complaints;
             ratio.repetitions.clear();
             for (const Repetition& one : cell.repetitions)
               for (const Repetition& other : dense.repetitions)
@@ -160,7 +161,9 @@ ReproductionColumn sooner_at_target() {
          }
          const MeasuredCell without = times_of(dense, seed_of, at_target);
          const MeasuredCell with = times_of(reached, seed_of, at_target);
-         MeasuredCell cell{.is_ratio = true, .complaints = with.complaints};
+         MeasuredCell cell{.is_ratio = true,
+                           .complaints = with.complaints,
+                           .baseline_complaints = without.complaints};
          for (const Repetition& one : with.repetitions)
            for (const Repetition& other : without.repetitions)
              if (one.key == other.key)

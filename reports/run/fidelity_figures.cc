@@ -260,7 +260,7 @@ Figure calibration_figure(const Records& records) {
          .middle = farthest->ratio,
          .box = link.ways.size() > 1 ? std::optional<Interval>({least->ratio, most->ratio})
                                      : std::nullopt,
-         .is_trusted = link.held(),
+         .is_trusted = link.held() || link.verdict == "unjudged",
          .tooltip = link.link + "\nfarthest from the ceiling: " + farthest->where + ", " +
                     format_rate(farthest->goodput) + " of " + format_rate(farthest->ceiling) +
                     "\nall directions: " + format_percent(least->ratio) + " to " +

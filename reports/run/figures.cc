@@ -221,13 +221,14 @@ Figure latency_figure(const Group& group, const std::string& id) {
     if (series.is_baseline() || own.empty() || top_k == nullptr || top_k == &series) continue;
     const Estimate ratio = ratio_of_medians(bootstrap_median(encode_times(*top_k), top_k->style),
                                             bootstrap_median(own, series.style));
-    chart.rows.push_back({.label = series.label,
-                          .style = series.style,
-                          .middle = ratio.value,
-                          .box = ratio.interval,
-                          .tooltip = series.label + "\n" + format_number(ratio.value) +
-                                     "\xc3\x97 over " + top_k->label + " (95 % CI " +
-                                     format_interval(ratio, format_number) + ")"});
+    chart.rows.push_back(
+        {.label = series.label,
+         .style = series.style,
+         .middle = ratio.value,
+         .box = ratio.interval,
+         .tooltip =
+             series.label + "\n" + format_number(ratio.value) + "\xc3\x97 over " + top_k->label +
+             (ratio.interval ? " (95 % CI " + format_interval(ratio, format_number) + ")" : "")});
   }
   add_panel(figure, "", chart);
   return figure;

@@ -37,6 +37,12 @@ const TrainedGroup* trained_like(const TrainingSummary& trained, const Series& s
   return found;
 }
 
+// Returns false if the mean loss of the trainings must not be compared: it is not trusted, or seeds
+// that did not end are missing in it.
+bool shows_loss(const TrainedGroup& trained) {
+  return trained.trusted() && trained.is_complete("final_loss"_metric);
+}
+
 // Returns a table of the run's step times, each beside the final loss of trainings with the same
 // compressor.
 // @throws InputError when `training` has none of these compressors, or is no training
@@ -59,7 +65,7 @@ Table losses_table(const Summary& summary, const Records& training) {
                                       count_cell(like->count("final_loss"_metric)),
                                       count_cell(static_cast<std::size_t>(like->axes.ranks))};
         for (TableCell& entry : row)
-          entry.is_untrusted = cell.status != Status::kOk || !like->trusted();
+          entry.is_untrusted = cell.status != Status::kOk || !shows_loss(*like);
         table.rows.push_back(std::move(row));
       }
     }
@@ -100,7 +106,7 @@ Figure loss_figure(const Group& group, const std::string& id, const TrainingSumm
            .y = loss.value,
            .x_interval = cell->step_time->interval,
            .y_interval = loss.interval,
-           .is_trusted = cell->status == Status::kOk && like->trusted(),
+           .is_trusted = cell->status == Status::kOk && shows_loss(*like),
            .tooltip = cell_title(series, *cell) + "\n" + format_time(cell->step_time->value) +
                       " a step\nfinal loss " + format_number(loss.value) + " (" +
                       format_interval(loss, format_number) + "), " +

@@ -124,10 +124,12 @@ std::vector<ScaleAgreement> compare_time_scales(const Records& records) {
   }
   std::vector<ScaleAgreement> agreements;
   for (const auto& [key, by_factor] : points) {
-    const auto& [ranks, engine, topology, stragglers, link, compressor, collective] = key;
+    const auto& [ranks, engine, topology, stragglers, link, compressor, way] = key;
+    const bool is_usual = way.empty() || way.ends_with("-ring");  // "allreduce-ring"
     if (by_factor.size() > 1)
-      compare(fmt::format("{} on {}, {}{}", compressor, link,
+      compare(fmt::format("{}{} on {}, {}{}{}", compressor, is_usual ? "" : " (" + way + ")", link,
                           counted(static_cast<std::size_t>(ranks), "rank"),
+                          topology == "star" || topology.empty() ? "" : ", " + topology,
                           stragglers == "none" ? "" : ", " + stragglers),
               by_factor, agreements);
   }

@@ -291,7 +291,12 @@ std::vector<std::string> training_findings(const TrainingSummary& summary) {
   if (best != nullptr) {
     sentences.push_back(speed_sentence(summary, *best) + " " + quality_sentence(summary, *best));
   } else if (!summary.groups.empty() && !summary.target.empty()) {
-    sentences.push_back("No trusted training reached " + summary.target + ".");
+    const bool some = std::ranges::any_of(summary.groups, [&](const TrainedGroup& group) {
+      return group.trusted() && group.count(summary.time_metric()) > 0;
+    });
+    sentences.push_back(some ? "No compressor reached " + summary.target + " with all seeds on " +
+                                   link_of(summary.groups.front()) + "."
+                             : "No trusted training reached " + summary.target + ".");
   }
   for (std::string sentence : {diverged_sentence(summary), trouble_sentence(summary)})
     if (!sentence.empty()) sentences.push_back(std::move(sentence));
@@ -301,17 +306,7 @@ std::vector<std::string> training_findings(const TrainingSummary& summary) {
 std::string training_text(const Records& records) {
   const TrainingSummary summary = summarize_training(records);
   std::string text = training_table(summary);
-  for (const std::string& sentence : training_findings(summary)) {
-    std::string rest = sentence;
-    constexpr std::size_t kColumns = 80;
-    while (rest.size() > kColumns) {
-      std::size_t space = rest.rfind(' ', kColumns);
-      if (space == std::string::npos || space == 0) space = kColumns;
-      text += rest.substr(0, space) + "\n";
-      rest = rest.substr(std::min(rest.size(), space + 1));
-    }
-    text += rest + "\n";
-  }
+  for (const std::string& sentence : training_findings(summary)) text += folded(sentence, 0, " ");
   return text;
 }
 

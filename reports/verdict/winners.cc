@@ -118,7 +118,9 @@ std::string sentences_on(const Group& group, const Run& run, std::set<const Seri
       return first.best->label + " is fastest" + at + " with " +
              format_time(first.cell->step_time->value) + " a step" +
              (run.size() > 1 ? " at " + format_rate(first.rate) : "") +
-             "; there is no trusted baseline to compare with." + cost + tie_sentence(run);
+             (baseline == nullptr ? "; there is no trusted baseline to compare with."
+                                  : "; one of the baselines has no trusted time.") +
+             cost + tie_sentence(run);
     case Outcome::Kind::kWins:
       return first.best->label + " is fastest" + at + ": " + times(run) + "." + cost +
              tie_sentence(run);

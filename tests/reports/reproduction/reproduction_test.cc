@@ -239,6 +239,7 @@ TEST(ReplayedColumns, WithoutATrustedNoneThereIsNoSpeedUp) {
   const MeasuredCell cell = columns::speed_up(1e8).measure(arm, "3lc");
   EXPECT_TRUE(cell.repetitions.empty());
   EXPECT_TRUE(cell.distrusted);
+  EXPECT_EQ(cell.baseline_complaints.size(), 1U);
 }
 
 TEST(BenchColumns, SpeedUpIsOverTheMethodAtTheSameRatio) {
@@ -429,6 +430,26 @@ TEST(ReproductionPage, NamesWhatFailedAndWhatIsNotTrusted) {
   for (const char* part :
        {"No times are trusted", "Not complete", "without: exit code 4", "not trusted"})
     EXPECT_NE(page.find(part), std::string::npos) << part << "\n" << page;
+}
+
+TEST(ReproductionPage, NamesABaselinesPointsOnceAlsoWithoutARowOfIts) {
+  ArmRecords arm{.label = "a", .command = "thinpipe run"};
+  arm.records.points = {replayed("none", 1e8, 0, 1, Status::kInvalid), replayed("3lc", 1e8, 0, 0.5),
+                        replayed("topk", 1e8, 0, 0.5)};
+  ReproductionPlan plan = made_up_plan();
+  plan.columns = {columns::speed_up(1e8)};
+  plan.expectations = {};
+  plan.rows = {{.label = "3LC", .arm = "a", .compressor = "3lc"},
+               {.label = "Top-k", .arm = "a", .compressor = "topk"}};
+  const auto lines = [&] {
+    const std::string page = reproduction_page(reproduced(plan, {arm}, false), "");
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = page.find(": invalid", at)) != std::string::npos; ++at) ++count;
+    return std::pair(count, page.find("- baseline, ") != std::string::npos);
+  };
+  EXPECT_EQ(lines(), std::pair(std::size_t{1}, true));
+  plan.rows.push_back({.label = "32-bit float", .arm = "a", .compressor = "none"});
+  EXPECT_EQ(lines(), std::pair(std::size_t{1}, false));
 }
 
 TEST(ReproductionIndex, ListsWhatWasCarriedOut) {

@@ -220,6 +220,20 @@ TEST(Summary, TheFastestCollectiveOfNoneIsTheBaseline) {
   EXPECT_NEAR(group.series[0].cells[0].speedup->value, 2.0 / 3, 1e-15);
 }
 
+// The bf16 that is not trusted may be the faster one.
+TEST(Summary, WithoutTrustedTimesOfOneBaselineThereIsNoFasterOne) {
+  const Records records = sample::records(
+      {steady("none", 1e7, 4), with_status(steady("bf16", 1e7, 2), Status::kInvalid, "clock"),
+       steady("topk", 1e7, 1), steady("none", 1e9, 0.5), steady("topk", 1e9, 1)});
+  const Summary summary = summarize(records);
+  const Series& topk = summary.groups[0].series[2];
+  ASSERT_EQ(topk.label, "topk");
+  EXPECT_FALSE(topk.cells[0].speedup.has_value());
+  EXPECT_FALSE(topk.cells[0].over_bf16.has_value());
+  EXPECT_DOUBLE_EQ(topk.cells[0].over_fp32->value, 4);
+  EXPECT_DOUBLE_EQ(topk.cells[1].speedup->value, 0.5);  // bf16 was not measured at this rate
+}
+
 // bf16 is the faster one at 10 Mbit/s, none at 1 Gbit/s.
 TEST(Summary, CompressorsAreHeldAgainstTheFasterOfBothBaselines) {
   const Records records =
