@@ -104,12 +104,15 @@ class Exchange:
         self.spec, self.second, self.seed, self.threads = spec, second or spec, seed, threads
         self.properties = _properties_of(spec, seed=seed, threads=threads)
         self.collective = self._check(collective)
+        self.has_half = "float16" in (self.properties.element,
+                                      _properties_of(self.second).element)  # sends elements in fp16
         self.ranks = self.ahead = self.on_payload = self.problem = None
         self.units = {}
         self._slices = {}  # of an array, by its name
         self.plain_bytes = 0  # of arrays that were averaged without compression
         self._load = {}    # elements that each rank averages
         self._unrestored = {}
+        self._damaged = None  # an error of a state, of which the next exchange tells all ranks
         self._turn = 0  # of two buffers for messages
 
     def _check(self, collective):
@@ -159,7 +162,7 @@ class Exchange:
         """Restores what states() returned. Units exist from their first exchange on; until then their
         states wait."""
         self._unrestored = dict(states)
-        self.problem = None  # of a gradient that is discarded here
+        self.problem = self._damaged = None  # of what is discarded here
         for unit in self.units.values():
             unit.load_state(self._unrestored.pop(unit.name, None))
 
@@ -189,6 +192,7 @@ class Exchange:
             for unit, values in units:
                 part = _Part(unit, values, step, epoch, (squares or {}).get(name))
                 ways.setdefault(self._way(unit.properties, step), []).append(part)
+        problem = problem or self._damaged
         # Before the exchanges, which tell the other ranks of its errors too.
         problem = self._hold(ways.get("hold", ()), problem)
         # In the same order on all ranks. Each tells the other ranks of a problem, and raises it.
@@ -240,7 +244,10 @@ class Exchange:
         if unit is None:
             unit = self.units[name] = _Unit(self, name, shape, spec or self.spec, owner)
             if name in self._unrestored:
-                unit.load_state(self._unrestored.pop(name))
+                try:
+                    unit.load_state(self._unrestored.pop(name))
+                except Exception as error:
+                    self._damaged = self._damaged or error
         if unit.properties.elements != elements:
             raise InputError(f"{name} had {unit.properties.elements} elements and now has {elements}: DDP "
                              "has rebuilt its buckets; expected granularity='tensor' for this model")
@@ -459,6 +466,8 @@ class Exchange:
                 second = self._unit("mean of " + part.unit.name, tuple(part.values.shape),
                                     part.values.numel(), self.second, self.ranks.rank)
                 means.append(_Part(second, part.values, part.step, part.epoch))
+            if self._damaged is not None:  # the state of a mean
+                raise self._damaged
             return [self._message(means, "mean")] * self.ranks.count
 
         def finish():
@@ -481,6 +490,7 @@ class Exchange:
         size = flat.numel() // count
         parts = [_Part(self._unit(f"{name}[{rank}]", (size,), size), flat[rank * size:(rank + 1) * size],
                        step, epoch) for rank in range(count)]
+        problem = problem or self._damaged
         received = self._begin_messages("part", [_most([parts[self.ranks.rank].unit])] * count,
                                         lambda: [self._message([part], f"part to {rank}")
                                                  for rank, part in enumerate(parts)], problem, self.ranks)()

@@ -225,11 +225,14 @@ class _Hook:
         total = self._totals()
         steps = max(self.step - self._begun, 1)
         dense = self._dense_bytes() * steps  # also of steps that exchange nothing
-        ratio = dense / total["encoded_bytes"] if total["encoded_bytes"] else 1.0
+        plain = self.exchange.plain_bytes
+        ratio = dense / (total["encoded_bytes"] + plain) if total["encoded_bytes"] + plain else 1.0
         lines = [f"{self.exchange.spec}, {self.exchange.collective} on {self.ranks.count} ranks, "
                  f"{self.step} steps",
-                 f"encoded: {total['encoded_bytes'] / steps / 1e6:.3f} MB a step, {ratio:.1f} times "
-                 f"fewer than fp32; sent: {self.exchange.sent_bytes() / steps / 1e6:.3f} MB a step",
+                 f"encoded: {total['encoded_bytes'] / steps / 1e6:.3f} MB a step, " +
+                 (f"uncompressed: {plain / steps / 1e6:.3f} MB, together " if plain else "") +
+                 f"{ratio:.1f} times fewer than fp32; "
+                 f"sent: {self.exchange.sent_bytes() / steps / 1e6:.3f} MB a step",
                  f"a step: encode {1e3 * total['encode_seconds'] / steps:.2f} ms, decode "
                  f"{1e3 * total['decode_seconds'] / steps:.2f} ms, with the network "
                  f"{1e3 * self.seconds / steps:.2f} ms"]
@@ -369,7 +372,7 @@ class Hook(_Hook):
         overflow aside, and needs one pass without memory."""
         if bool(torch.isfinite(buffer.sum())) or bool(torch.isfinite(buffer).all()):
             whole = self.granularity == "bucket"
-            if self.exchange.properties.element != "float16" or (whole and index == "first"):
+            if not self.exchange.has_half or (whole and index == "first"):
                 return None
             where = [name for name, gradient in zip(names, gradients)
                      if gradient.numel() > 0 and (whole or gradient.numel() >= self.min_elements) and
@@ -388,7 +391,8 @@ class Hook(_Hook):
         if index != "first":
             self._pinned.pop("first", None)  # DDP has rebuilt its buckets
         host = self._pinned.get(index)
-        if host is None or host.numel() != buffer.numel():
+        # Before DDP has rebuilt its buckets, several of them are under way at once.
+        if index == "first" or host is None or host.numel() != buffer.numel():
             if index == "first" and not self._pinned:
                 print(f"thinpipe: gradients on {buffer.device} are compressed on the CPU, through pinned "
                       "memory", file=sys.stderr, flush=True)
@@ -519,10 +523,11 @@ class FsdpHook(_Hook):
         super().__init__(exchange, names)
         self._steps = {}  # of each module since the beginning or the checkpoint
         self._first = 0
+        self._agreed = False  # with the other ranks on the step
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         super().load_state_dict(state)
-        self._steps, self._first = {}, self.step
+        self._steps, self._first, self._agreed = {}, self.step, False
 
     def reduce_scatter(self, name, values, out, average):
         """Called by FSDP2 for each module's gradients, in the same order on all ranks."""
@@ -535,7 +540,12 @@ class FsdpHook(_Hook):
         problem = None
         if not bool(torch.isfinite(host).all()):
             problem = InputError(f"step {step}: a gradient of {name or 'the model'} has NaN or an infinity")
+        elif self.exchange.has_half and host.numel() > 0 and bool(host.abs().max() > _FP16_MOST):
+            problem = InputError(f"step {step}: a gradient of {name or 'the model'} is beyond fp16's 65504")
         try:
+            if not self._agreed:
+                self.ranks.agree({"step": step})
+                self._agreed = True
             self.exchange.reduce_scatter(name, host, step, self.epoch, problem,
                                          1.0 / self.ranks.count if average else 1.0)
         except Exception as error:

@@ -476,10 +476,7 @@ class _Slot:
         end = begin + flat.numel()
         memory = self.memory.get(tensor.dtype)
         if memory is None or memory.numel() < end:
-            old = memory
-            memory = self._room(tensor.dtype, end)
-            if old is not None:
-                memory[:begin].copy_(old[:begin])
+            memory = self._room(tensor.dtype, end)  # earlier tensors stay where they are
         memory[begin:end].copy_(flat, non_blocking=True)
         self.used[tensor.dtype] = end
         return memory, begin
@@ -748,7 +745,8 @@ class Capture:
         self._waited, self._dropped = 0.0, 0
         # `thinpipe net torchrun` names a folder for each rank's report of its steps.
         reports = os.environ.pop("THINPIPE_STEPS", "")
-        self._reported = os.path.isdir(reports) and open(os.path.join(reports, str(rank)), "a", buffering=1)
+        self._reported = os.path.isdir(reports) and open(
+            os.path.join(reports, os.environ.get("RANK", str(rank))), "a", buffering=1)
         self._step, self._open, self._record, self._recorded = 0, False, None, False
         self._manual, self._off, self._said = False, False, False
         self._handles, self._gradient_handles = [], []
@@ -799,7 +797,7 @@ class Capture:
         self.planned, self._limited = steps, None
         if limit is not None:
             self.planned = min(steps, _bytes_of(limit) // (self.step_bytes * ranks))
-            if self.planned == 0:
+            if self.planned <= 0:
                 raise ValueError(f"limit={limit!r}: one step of {ranks} ranks takes "
                                  f"{self.step_bytes * ranks} bytes")
             if self.planned < steps:
@@ -996,7 +994,7 @@ class Capture:
     def _before_forward(self, _module, _inputs):
         if self._computing or not torch.is_grad_enabled():
             return
-        if self._writer.closed:  # all steps are recorded
+        if self._writer.closed and not self._reported:  # all steps are recorded
             self._detach()
             return
         if not self._open:
@@ -1198,7 +1196,11 @@ class _DdpCapture(Capture):
 
     @_ours
     def _leave(self):
-        pass  # the last bucket ends the step; without buckets (no_sync) the step continues
+        # The last bucket ends the step; without buckets (no_sync) the step continues. Without a backward
+        # pass it was none, and its second moments are not those of the next.
+        if self._record is not None and self._record.backward is None:
+            self._abandon()
+            self._open = False
 
 
 class _ModuleCapture(Capture):
