@@ -123,13 +123,17 @@ inline std::vector<std::filesystem::path> input_files_below(const std::filesyste
   };
   std::vector<std::filesystem::path> files;
   std::error_code failure, not_a_file;
+  std::filesystem::path reading = folder;
   std::size_t seen = 0;
   for (std::filesystem::recursive_directory_iterator it(folder, failure), end;
        !failure && it != end; it.increment(failure)) {
     if (++seen > most) refuse("more than " + std::to_string(most) + " files and folders");
+    reading = it->path();
     if (it->is_regular_file(not_a_file)) files.push_back(it->path());
   }
-  if (failure) refuse("cannot read it (" + failure.message() + ")");
+  if (failure)
+    refuse("cannot read " + (reading == folder ? "it" : reading.string()) + " (" +
+           failure.message() + ")");
   return files;
 }
 

@@ -79,8 +79,6 @@ BenchOptions options_of(const Arguments& arguments) {
   return options;
 }
 
-bool is_stdout(const std::string& file) { return file == "-" || names_stdout(file); }
-
 // Opens the file before the measurement, so that a wrong name does not waste minutes.
 std::optional<OutputFile> open_json(const std::string& file) {
   if (file.empty() || is_stdout(file)) return std::nullopt;

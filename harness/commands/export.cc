@@ -79,7 +79,7 @@ void require_alike(const std::vector<std::pair<std::string, LaunchRecords>>& lau
                               first.header.value(key, nlohmann::json()).dump() + " vs. " +
                               launch.header.value(key, nlohmann::json()).dump());
     const auto identity = [](const LaunchRecords& of) {
-      return of.header.value("trace", nlohmann::json::object()).value("identity", "");
+      return text_in(of.header.value("trace", nlohmann::json::object()), "identity");
     };
     if (identity(first) != identity(launch))
       differences.push_back("trace: '" + identity(first) + "' vs. '" + identity(launch) + "'");

@@ -117,10 +117,10 @@ GateOutcome gate_history(const Arguments& arguments, const GatePolicy& policy) {
 
 int save(const Arguments& arguments, const GatePolicy& policy, const fs::path& scratch) {
   const fs::path folder = arguments.text("save");
-  if (fs::exists(folder / kRecordFileName))
+  std::error_code ignored;  // without the folder, the file cannot be opened
+  if (fs::exists(folder / kRecordFileName, ignored))
     throw InputError((folder / kRecordFileName).string() +
                      ": there are records already; remove them or choose another folder");
-  std::error_code ignored;  // without the folder, the file cannot be opened
   fs::create_directories(folder, ignored);
   OutputFile file(folder / kRecordFileName);
   std::string records;
@@ -150,7 +150,7 @@ using OutcomeFiles = std::map<std::string, OutputFile>;
 OutcomeFiles open_files(const Arguments& arguments) {
   OutcomeFiles files;
   for (const char* option : {"markdown", "junit", "json"})
-    if (arguments.given(option) && arguments.text(option) != "-")
+    if (arguments.given(option) && !is_stdout(arguments.text(option)))
       files.emplace(option, arguments.text(option));
   return files;
 }
@@ -164,8 +164,9 @@ int print_outcome(const Arguments& arguments, const GateOutcome& outcome, Outcom
       write_data(text);
     }
   };
-  const bool to_stdout = arguments.text("json") == "-" || arguments.text("markdown") == "-" ||
-                         arguments.text("junit") == "-";
+  bool to_stdout = false;
+  for (const char* option : {"markdown", "junit", "json"})
+    to_stdout = to_stdout || (arguments.given(option) && is_stdout(arguments.text(option)));
   if (!to_stdout) write_text(gate_text(outcome, arguments.flag("all")));
   write("markdown", gate_markdown(outcome));
   write("junit", gate_junit(outcome));

@@ -126,6 +126,7 @@ Measured Launcher::finish(const Started& started) {
 }
 
 Measured Launcher::launch(const fs::path& program) {
+  if (stop_requested()) throw RunError("interrupted");
   forget_last();
   return finish(start(program, -1));
 }
@@ -144,6 +145,7 @@ bool Launcher::takes_turns(const fs::path& program) {
 std::pair<Measured, Measured> Launcher::launch_in_turns(const fs::path& older,
                                                         const fs::path& newer,
                                                         std::mt19937_64& coin) {
+  if (stop_requested()) throw RunError("interrupted");
   forget_last();
   auto [to_older, older_input] = socket_pair();
   auto [to_newer, newer_input] = socket_pair();

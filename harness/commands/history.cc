@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/plain_table.h"
 #include "base/text.h"
 #include "base/visible.h"
 #include "harness/commands/verbs.h"
@@ -47,7 +48,9 @@ std::string history_line(const SeriesName& name, const HistorySeries& series) {
     if (found->since > 0) text += ", since a step at " + series.entries[found->since].created;
     if (is_outlying(*found, margin)) text += ": outlying";
   }
-  return text + "\n";
+  // The point's id has a line of its own, however long it is.
+  const std::size_t values_begin = text.find('\n') + 1;
+  return text.substr(0, values_begin) + folded(text.substr(values_begin), 4, " ");
 }
 
 Json json_of(const SeriesName& name, const HistorySeries& series) {

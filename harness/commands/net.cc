@@ -48,6 +48,7 @@ Action prepare_show(const Arguments& arguments) {
   return [&arguments, topology] {
     const std::string& file = arguments.text("svg");
     if (!file.empty()) write_output(file, draw_as_svg(topology));
+    if (!file.empty() && names_stdout(file)) return kExitGood;
     arguments.flag("json") ? write_json(to_json(topology)) : write_text(draw_as_text(topology));
     return kExitGood;
   };

@@ -80,11 +80,14 @@ class Live {
     highest_ = std::max({highest_, window.expected, window.goodput, 1.0});
     constexpr int kColumns = 20;
     const auto bar = static_cast<std::size_t>(std::lround(kColumns * window.goodput / highest_));
-    const std::string line =
-        fmt::format("\r\033[K{:6.1f} s, {:.0f} s left  link {:>10}  goodput {:>10}  {}", window.end,
+    std::string line =
+        fmt::format("{:6.1f} s, {:.0f} s left  link {:>10}  goodput {:>10}  {}", window.end,
                     std::max(seconds_ - window.end, 0.0), format_rate(window.rate),
                     format_rate(window.goodput), std::string(bar, '#'));
-    std::fputs(line.c_str(), stderr);  // fmt::print() would throw on a terminal that is gone
+    // A line that the terminal breaks would not be erased whole. All characters are of one byte.
+    line.resize(std::min(line.size(), columns_of_terminal(STDERR_FILENO) - 1));
+    std::fputs(("\r\033[K" + line).c_str(),
+               stderr);  // fmt::print() would throw on a terminal that is gone
     std::fflush(stderr);
     drawn_ = true;
   }
@@ -177,6 +180,7 @@ Played read_played(const Arguments& arguments) {
   played.tolerance = arguments.real("tolerance") / 100;
   // Reports errors before the sandbox starts.
   const Topology planned = played.topology.plan(played.hosts, played.link);
+  check_ends(played.options, static_cast<int>(planned.hosts.size()));
   const std::vector<ScheduledLink> scheduled = scheduled_links(planned, played.schedule);
   played.needed = links_as_set(planned);
   for (const LinkSpec& link : links_as_played(scheduled)) played.needed.push_back(link);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/plain_table.h"
 #include "base/units.h"
 #include "harness/commands/net_verify_output.h"
 #include "harness/commands/topology_options.h"
@@ -164,9 +165,6 @@ int verify_network(const TopologySpec& spec, int hosts, const std::vector<LinkSp
       };
       const std::vector<ProbeCheck> checks = verify_topology(network, link, options);
       progress.hide();
-      if (checks.empty())
-        throw InputError(fmt::format("topology '{}' with link '{}': no link has a rate to verify",
-                                     spec.to_string(), link.to_string()));
       Json found = Json::array();
       std::string text =
           fmt::format("{}, {} hosts, link {}\n", spec.to_string(), hosts, link.to_string());
@@ -196,7 +194,11 @@ Action prepare_network(const Arguments& arguments) {
   for (const std::string& text : arguments.texts("link"))
     for (const LinkSpec& link : expand_link_specs(text)) {
       links.push_back(link);
-      for (const LinkSpec& set : links_as_set(spec.plan(hosts, link))) needed.push_back(set);
+      const Topology planned = spec.plan(hosts, link);
+      if (link_probes(planned).empty())
+        throw InputError(fmt::format("topology '{}' with link '{}': no link has a rate to verify",
+                                     spec.to_string(), link.to_string()));
+      for (const LinkSpec& set : links_as_set(planned)) needed.push_back(set);
     }
   return [=, &arguments] { return verify_network(spec, hosts, links, needed, arguments); };
 }
@@ -232,15 +234,16 @@ ScheduledDirection try_direction(Network& network, const LinkSpec& link,
 
 std::string scheduled_text(const char* name, const ScheduledDirection& one) {
   const TrialResult& result = one.result;
-  std::string text = fmt::format(
-      "  {:<9}{}, {:.2f} % of the schedule's ceiling of {}\n"
-      "           {} changes, late by {} (95 % within {}); longest gap {}\n",
-      name, format_rate(result.goodput), 100 * result.goodput / result.expected,
-      format_rate(result.expected), result.player.changes, format_time(result.player.late_median),
-      format_time(result.player.late_p95), format_time(result.longest_gap));
-  for (const std::string& reason : one.reasons)
-    text += fmt::format("           failed: {}\n", reason);
-  if (!one.disturbed.empty()) text += fmt::format("           invalid: {}\n", one.disturbed);
+  const auto line = [](const std::string& words) { return folded("           " + words, 11, " "); };
+  std::string text =
+      fmt::format("  {:<9}{}, {:.2f} % of the schedule's ceiling of {}\n", name,
+                  format_rate(result.goodput), 100 * result.goodput / result.expected,
+                  format_rate(result.expected)) +
+      line(fmt::format("{} changes, late by {} (95 % within {}); longest gap {}",
+                       result.player.changes, format_time(result.player.late_median),
+                       format_time(result.player.late_p95), format_time(result.longest_gap)));
+  for (const std::string& reason : one.reasons) text += line("failed: " + reason);
+  if (!one.disturbed.empty()) text += line("invalid: " + one.disturbed);
   return text;
 }
 

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 
 // "  goodput forward  95.6 Mbit/s ..."
 std::string line(const char* name, const std::string& text) {
-  return fmt::format("  {:<17}{}\n", name, text);
+  return folded(fmt::format("  {:<17}{}", name, text), 19, " ");
 }
 
 std::string slower_goodput(const GoodputReport& found) {
@@ -78,6 +78,10 @@ std::string trips(const RoundTrips& found) {
   return text;
 }
 
+std::string median_of(const RoundTrips& found) {
+  return found.sent > found.lost ? format_time(found.median) : "-";
+}
+
 std::string round_trip_text(const RoundTripReport& found) {
   std::string text = line(
       "RTT idle", trips(found.idle) + (found.set > 0 ? "; set: " + format_time(found.set) : ""));
@@ -111,8 +115,10 @@ std::string burst_text(const BurstReport& found) {
 
 std::string change_text(const ChangeFigures& found) {
   std::string text =
-      fmt::format("seen after {} (at most {}) in {} changes", format_time(found.median),
-                  format_time(found.most), found.changes - found.unseen);
+      found.changes == found.unseen
+          ? std::string("none seen")
+          : fmt::format("seen after {} (at most {}) in {} changes", format_time(found.median),
+                        format_time(found.most), found.changes - found.unseen);
   if (found.unseen > 0) text += fmt::format(", {} unseen", found.unseen);
   return line("rate change", text) +
          line("", fmt::format("{} of {} datagrams lost meanwhile", found.lost, found.sent));
@@ -166,7 +172,7 @@ std::string table_of(const std::vector<JudgedLink>& links) {
     table.add({link.report.link.to_string(), goodput_of(link, &GoodputReport::forward),
                goodput_of(link, &GoodputReport::reverse),
                off ? fmt::format("{:+.2f} %", 100 * *off) : "-",
-               trips ? format_time(trips->idle.median) : "-", word_of(link.verdict)});
+               trips ? median_of(trips->idle) : "-", word_of(link.verdict)});
   }
   return table.text();
 }
@@ -248,8 +254,8 @@ std::string goodput_cells(const std::optional<GoodputReport>& found) {
 
 std::string round_trip_cells(const std::optional<RoundTripReport>& found) {
   if (!found) return cell("") + cell("") + cell("");
-  return cell(format_time(found->idle.median)) + cell(format_time(found->beside_stream.median)) +
-         cell(found->full ? fmt::format("{} of {}", format_time(found->full->median),
+  return cell(median_of(found->idle)) + cell(median_of(found->beside_stream)) +
+         cell(found->full ? fmt::format("{} of {}", median_of(*found->full),
                                         format_time(found->set + found->wait.seconds))
                           : "");
 }
@@ -406,7 +412,10 @@ std::string link_table_row(const LinkReport& report, const LinkVerdict& verdict)
   const std::optional<bool> holds = verdict.holds();
   return "|" + cell("`" + report.link.to_string() + "`") + goodput_cells(report.goodput) +
          round_trip_cells(report.round_trip) + loss_cell(report.loss) + burst_cell(report.burst) +
-         cell(report.change ? format_time(report.change->median) : "") + tool_cell(report.tools) +
+         cell(report.change && report.change->changes > report.change->unseen
+                  ? format_time(report.change->median)
+                  : "") +
+         tool_cell(report.tools) +
          cell(!holds   ? verdict.valid() ? "not judged" : "invalid"
               : *holds ? "passed"
                        : "failed") +

@@ -198,11 +198,16 @@ void Job::calibrate() {
     print_message("thinpipe: " + calibrated_->to_string());
 }
 
+void Job::begin() {
+  started_ = created_now();
+  watch_.emplace();
+}
+
 Point Job::described(const JobSteps& steps, const ScheduleLog& schedule,
                      const ProgramTraffic& traffic) const {
   const SweepPoint& planned = programs_.point();
   Point point;
-  point.started = created_now();
+  point.started = started_;
   set_compressor(options_.compressor.empty() ? steps.compressor : options_.compressor, point.axes);
   point.axes.collective = steps.collective;
   point.axes.link = planned.link_text();
@@ -272,6 +277,7 @@ void Job::record(Point point) {
                          programs_.spec().is_star() ? "" : "|" + axes.topology);
   Header header = network_header({.kind = kJobKind, .command = options_.command}, nullptr,
                                  machines_, nullptr, calibrator_);
+  header.created = point.started;
   header.settings = Document({{"program", options_.program}, {"warmup", options_.warmup}});
   writer_->append(header);
   writer_->append(point);

@@ -59,7 +59,7 @@ class Job {
       const Sandbox& sandbox);
 
   /// Begins to watch the machine. Call it when the programs start.
-  void begin() { watch_.emplace(); }
+  void begin();
 
   /// Notes whether another run measures on this machine. Takes a microsecond.
   void look_for_other_runs() { shared_ = shared_ || others_.any(); }
@@ -88,6 +88,7 @@ class Job {
   OtherRuns others_;
   bool shared_ = false;
   std::optional<MachineWatch> watch_;
+  std::string started_;
 };
 
 }  // namespace thinpipe

@@ -19,10 +19,13 @@
 #include "base/visible.h"
 #include "harness/machine/programs.h"
 #include "harness/options/terminal.h"
+#include "netem/sandbox.h"
 #include "netem/schedule/links.h"
 
 namespace thinpipe {
 namespace {
+
+constexpr std::size_t kLongestLine = 1 << 16;  // bytes
 
 // Returns a sentence on the uplink or downlink that carried the most traffic.
 std::string busiest_direction(const ProgramNetwork& programs, const ProgramTraffic& traffic) {
@@ -163,7 +166,8 @@ void RankProgram::print_output() {
   if (got < 0 && errno == EINTR) return;
   for (ssize_t i = 0; i < got; ++i) {
     line_ += text[i];
-    if (text[i] == '\n' || text[i] == '\r') print_line();
+    // A line without an end is printed in parts, so that it does not fill the memory.
+    if (text[i] == '\n' || text[i] == '\r' || line_.size() >= kLongestLine) print_line();
   }
   if (got > 0) return;
   reading_ = FileDescriptor();
@@ -178,8 +182,8 @@ void RankProgram::print_line() {
   // pipe, and the job needs no reader.
   for (std::size_t done = 0; !line_.empty() && done < line.size();) {
     const ssize_t sent = write(STDOUT_FILENO, line.data() + done, line.size() - done);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0 && errno == EPIPE) break;
+    if (sent < 0 && errno == EINTR && !stop_requested()) continue;
+    if (sent < 0 && (errno == EPIPE || errno == EINTR)) break;
     if (sent < 0) throw SystemError("write the output of a rank");
     done += static_cast<std::size_t>(sent);
   }

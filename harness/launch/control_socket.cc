@@ -24,9 +24,9 @@
 namespace thinpipe {
 namespace {
 
-constexpr std::size_t kLongestMessage = std::size_t{1} << 28;
 constexpr std::size_t kLengthField = 4;
-constexpr int kTimeoutSeconds = 5;  // for a peer that connects to the door
+constexpr std::size_t kLongestHello = 100;  // bytes of a message with the secret
+constexpr int kTimeoutSeconds = 5;          // for a peer that connects to the door
 
 // Reads `size` bytes, or fewer when the peer has closed the connection. Returns their number.
 std::size_t read_all(int descriptor, char* to, std::size_t size) {
@@ -135,7 +135,7 @@ MessageSocket knock(const std::string& address, const std::string& port, const s
   const int number = descriptor.get();
   MessageSocket socket(std::move(descriptor));
   socket.send({{"token", token}});
-  const auto answer = socket.receive();
+  const auto answer = socket.receive(kLongestHello);
   if (!answer || !answer->is_object() || answer->value("welcome", "") != token)
     throw RunError("another program answers on this port");
   limit_wait(number, 0);
@@ -179,20 +179,20 @@ void MessageSocket::send(const nlohmann::json& message) const {
   write_all(descriptor(), framed + text);
 }
 
-std::optional<std::string> MessageSocket::receive_text() const {
+std::optional<std::string> MessageSocket::receive_text(std::size_t longest) const {
   std::array<char, kLengthField> header;
   if (read_all(descriptor(), header.data(), header.size()) < header.size()) return std::nullopt;
   std::size_t size = 0;
   for (const char byte : header) size = size << 8 | static_cast<unsigned char>(byte);
-  if (size > kLongestMessage)
+  if (size > longest)
     throw RunError(fmt::format("a control message announces {} bytes, which is too long", size));
   std::string text(size, '\0');
   if (read_all(descriptor(), text.data(), size) < size) return std::nullopt;
   return text;
 }
 
-std::optional<nlohmann::json> MessageSocket::receive() const {
-  const std::optional<std::string> text = receive_text();
+std::optional<nlohmann::json> MessageSocket::receive(std::size_t longest) const {
+  const std::optional<std::string> text = receive_text(longest);
   if (!text) return std::nullopt;
   auto message = nlohmann::json::parse(*text, nullptr, false);
   if (message.is_discarded()) throw RunError("a control message is not JSON");
@@ -238,7 +238,7 @@ std::optional<MessageSocket> ControlDoor::accept() const {
   prepare_connection(number);
   MessageSocket socket(std::move(peer));
   try {
-    const auto hello = socket.receive();
+    const auto hello = socket.receive(kLongestHello);
     if (!hello || !hello->is_object() || hello->value("token", "") != token_) return std::nullopt;
     socket.send({{"welcome", token_}});
   } catch (const std::exception&) {

@@ -2,6 +2,7 @@
 // through a UNIX socket on this machine, and by TCP to and from real hosts.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -18,6 +19,8 @@ namespace thinpipe {
 /// rank on a real host it is a TCP connection (ControlDoor).
 class MessageSocket {
  public:
+  static constexpr std::size_t kLongestMessage = std::size_t{1} << 28;  ///< bytes
+
   MessageSocket() = default;
   explicit MessageSocket(FileDescriptor descriptor) : descriptor_(std::move(descriptor)) {}
 
@@ -28,14 +31,15 @@ class MessageSocket {
 
   /// @throws SystemError; RunError when the peer has closed the connection.
   void send(const nlohmann::json& message) const;
-  /// Waits for a message; returns nothing when the peer has closed the connection.
-  /// @throws RunError for data that is no message, and when the socket's time limit is over.
-  std::optional<nlohmann::json> receive() const;
+  /// Waits for a message of at most `longest` bytes; returns nothing when the peer has closed the
+  /// connection.
+  /// @throws RunError for data that is no such message, and when the socket's time limit is over.
+  std::optional<nlohmann::json> receive(std::size_t longest = kLongestMessage) const;
 
   int descriptor() const { return descriptor_.get(); }
 
  private:
-  std::optional<std::string> receive_text() const;
+  std::optional<std::string> receive_text(std::size_t longest) const;
 
   FileDescriptor descriptor_;
 };

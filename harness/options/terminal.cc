@@ -137,6 +137,8 @@ std::string two_columns(std::string_view left, std::string_view right, std::size
 
 void write_stdout(std::string_view text) { write_data(visible_text(text)); }
 
+bool is_stdout(const std::string& file) { return file == "-" || names_stdout(file); }
+
 nlohmann::ordered_json number_or_null(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return nullptr;
   return *value;

@@ -31,8 +31,8 @@ std::string two_columns(std::string_view left, std::string_view right, std::size
                         std::size_t columns = kColumns);
 
 /// Returns a message with control characters made visible (visible_text()). On a terminal, each
-/// line is wrapped at the terminal's width. Continuation lines are indented by two blanks, and words
-/// longer than a line are broken after commas.
+/// line is wrapped at the terminal's width. Continuation lines are indented by two blanks, and
+/// words longer than a line are broken after commas.
 std::string for_stream(int descriptor, std::string_view text);
 
 /// Reports that the reader closed standard output, as in `thinpipe list | head -1`. The command
@@ -59,6 +59,10 @@ auto until_output_closes(Body body) {
 /// terminal escapes. The meaning of JSON does not change.
 /// @throws OutputClosed; SystemError, for instance for a full disk.
 void write_stdout(std::string_view text);
+
+/// Returns true if the name of an output file stands for standard output: `-`, /dev/stdout and the
+/// like.
+bool is_stdout(const std::string& file);
 
 /// Writes text for a person: like write_stdout(), with lines wrapped by for_stream().
 void write_text(std::string_view text);

@@ -42,7 +42,7 @@ class Ci(GateTest):
     def test_github(self):
         steps = yaml.safe_load((ROOT / "docs/ci/github.yml").read_text())["jobs"]["gate"]["steps"]
         runs = {step["name"]: step["run"] for step in steps if "run" in step}
-        self.assertEqual(list(runs), ["Build both", "Bytes and what compressors keep", "Speed"])
+        self.assertEqual(list(runs), ["Build both", "Bytes and quality", "Speed"])
         self.place("new", "old")
         (self.folder / "new/docs").symlink_to(ROOT / "docs")
         summary = self.folder / "summary.md"
