@@ -73,16 +73,17 @@ endif()
 
 # harness/machine/programs.h looks beside the command and in ../libexec/thinpipe.
 install(TARGETS thinpipe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
-install(TARGETS thinpipe-worker thinpipe-enter thinpipe-shape
-        RUNTIME DESTINATION libexec/thinpipe COMPONENT programs)
+set(helpers thinpipe-worker thinpipe-enter thinpipe-shape)
+install(TARGETS ${helpers} RUNTIME DESTINATION libexec/thinpipe COMPONENT programs)
 install(PROGRAMS $<TARGET_FILE:thinpipe-cubic> DESTINATION libexec/thinpipe COMPONENT programs)
 if(THINPIPE_HAS_TRAINING)
-  install(TARGETS thinpipe-capture thinpipe-train-worker
-          RUNTIME DESTINATION libexec/thinpipe COMPONENT training)
+  set(training_helpers thinpipe-capture thinpipe-train-worker)
+  install(TARGETS ${training_helpers} RUNTIME DESTINATION libexec/thinpipe COMPONENT training)
 endif()
 
 if(THINPIPE_HAS_SIMGRID)
-  install(TARGETS thinpipe-simulate RUNTIME DESTINATION libexec/thinpipe COMPONENT simulation)
+  set(simulation_helpers thinpipe-simulate)
+  install(TARGETS ${simulation_helpers} RUNTIME DESTINATION libexec/thinpipe COMPONENT simulation)
 endif()
 
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR}
@@ -104,6 +105,12 @@ add_custom_command(
   DEPENDS thinpipe
   VERBATIM)
 add_custom_target(thinpipe_manual ALL DEPENDS ${generated}/thinpipe.1.gz ${generated}/thinpipe.bash)
+
+# What `cmake --install` installs, which is everything but the tests. `./demo` builds it.
+add_custom_target(installed)
+add_dependencies(installed ${public_targets} thinpipe thinpipe-cubic ${helpers} ${training_helpers}
+                           ${simulation_helpers} thinpipe_manual)
+
 install(FILES ${generated}/thinpipe.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT programs)
 install(FILES ${generated}/thinpipe.bash
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME thinpipe
