@@ -86,8 +86,8 @@ class Live {
                     format_rate(window.goodput), std::string(bar, '#'));
     // A line that the terminal breaks would not be erased whole. All characters are of one byte.
     line.resize(std::min(line.size(), columns_of_terminal(STDERR_FILENO) - 1));
-    std::fputs(("\r\033[K" + line).c_str(),
-               stderr);  // fmt::print() would throw on a terminal that is gone
+    // fmt::print() would throw on a terminal that is gone.
+    std::fputs(("\r\033[K" + line).c_str(), stderr);
     std::fflush(stderr);
     drawn_ = true;
   }

@@ -264,8 +264,8 @@ std::string Netlink::qdisc_difference(const std::string& interface, TrafficHandl
 }
 
 void Netlink::delete_root_qdisc(const std::string& interface) {
-  // Of any handle: if the root has another than the one named, the kernel refuses with EINVAL, as
-  // if there were nothing to delete.
+  // Handle 0 stands for any. If the root had another handle than the one named, the kernel would
+  // refuse with EINVAL, as if there were nothing to delete.
   delete_qdisc(socket_, {index_of(interface), {TrafficHandle().parent, 0}},
                fmt::format("delete the qdisc of {}", interface));
 }

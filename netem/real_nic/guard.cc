@@ -192,16 +192,14 @@ StateFile prepare(const GuardOptions& options, std::string& had) {
   return file;
 }
 
-// Waits for the keeper. Restores the interface if the keeper was killed or failed.
+// Waits for the keeper. Restores the interface if the keeper was killed.
 int stand_by(pid_t keeper, const StateFile& state) {
   int status = 0;
   while (waitpid(keeper, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kExitGood) return kExitGood;
-  const std::string end = WIFSIGNALED(status)
-                              ? fmt::format("signal {} ended the keeper", WTERMSIG(status))
-                              : "the keeper failed";
-  std::fprintf(stderr, "thinpipe-shape: %s; %s\n", end.c_str(), finish(state).c_str());
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  std::fprintf(stderr, "thinpipe-shape: signal %d ended the keeper; %s\n", WTERMSIG(status),
+               finish(state).c_str());
   return kExitFailed;
 }
 

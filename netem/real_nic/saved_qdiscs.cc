@@ -358,11 +358,8 @@ std::string finish(const StateFile& file) {
       outcome = "the interface is gone, and its qdisc with it";
     } else if (const std::vector<RawQdisc> now = read_qdiscs(index); now == state->saved) {
       outcome = "restored already";
-    } else if (now.empty() || (now[0].handle != kOurHandle && now[0].handle != 0 &&
-                               (state->saved.empty() || now[0].handle != state->saved[0].handle ||
-                                now[0].kind != state->saved[0].kind))) {
-      // (Handle 0 is that of the kernel's own choice, after our qdisc was deleted. The saved handle
-      // is that of an earlier restoration, which the kernel changed.)
+    } else if (now.empty() || (now[0].handle != kOurHandle && now[0].handle != 0)) {
+      // (Handle 0 is that of the kernel's own choice, after our qdisc was deleted.)
       outcome = fmt::format("left alone: somebody else has set {} since",
                             now.empty() ? "nothing" : now[0].to_string());
     } else {
