@@ -18,6 +18,11 @@ namespace {
 
 using Pick = std::optional<Estimate> BenchLine::*;
 
+std::string estimate_text(const Estimate& estimate, std::string (*format)(double)) {
+  return format(estimate.value) +
+         (estimate.interval ? " (95 % CI " + format_interval(estimate, format) + ")" : "");
+}
+
 // Draws a panel per setting and a row per compressor; the marker is the median.
 Figure rows_figure(const BenchSummary& summary, const std::string& id, const std::string& title,
                    const std::string& caption, const std::string& axis, Pick pick) {
@@ -31,7 +36,7 @@ Figure rows_figure(const BenchSummary& summary, const std::string& id, const std
       if (const std::optional<Estimate>& value = line.*pick)
         chart.rows.push_back(
             {line.label, line.style, value->value, value->interval, std::nullopt, line.is_trusted,
-             line.point->axes.compressor + "\n" + with_interval(*value, format_number)});
+             line.point->axes.compressor + "\n" + estimate_text(*value, format_number)});
     std::ranges::stable_sort(chart.rows, {}, &BoxRow::middle);
     if (!chart.rows.empty()) add_panel(figure, setting.title, chart);
   }
@@ -65,7 +70,7 @@ Figure curves_figure(const BenchSummary& summary, Figure figure, const Axis& x,
           curve = chart.curves.insert(curve, {line.style, true, true, {}, label});
         curve->points.push_back(
             {*place, line.encode->value, line.encode->interval, true,
-             line.label + ", " + setting.title + "\n" + with_interval(*line.encode, format_time)});
+             line.label + ", " + setting.title + "\n" + estimate_text(*line.encode, format_time)});
       }
     }
     if (places.size() < 2) continue;

@@ -63,11 +63,6 @@ std::string format_interval(const Estimate& estimate, std::string (*format)(doub
   return format(estimate.interval->low) + " to " + format(estimate.interval->high);
 }
 
-std::string with_interval(const Estimate& estimate, std::string (*format)(double)) {
-  return format(estimate.value) +
-         (estimate.interval ? " (95 % CI " + format_interval(estimate, format) + ")" : "");
-}
-
 std::string counted(std::size_t count, const std::string& what, const std::string& plural) {
   return fmt::format("{} {}", count, count == 1 ? what : plural.empty() ? what + "s" : plural);
 }

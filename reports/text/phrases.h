@@ -20,10 +20,6 @@ std::string format_percent(double fraction);  ///< 0.123 -> "12.3 %"
 /// Returns "6.5 to 7.1", or "no interval" if the estimate has none.
 std::string format_interval(const Estimate& estimate, std::string (*format)(double));
 
-/// Returns "4 ms (95 % CI 3.9 ms to 4.1 ms)", or the value alone for an estimate without an
-/// interval.
-std::string with_interval(const Estimate& estimate, std::string (*format)(double));
-
 /// Returns "1 step" or "3 steps". `plural` is needed only if the plural is not the word plus s.
 std::string counted(std::size_t count, const std::string& what, const std::string& plural = "");
 
