@@ -1,16 +1,18 @@
-// Helpers for the parsers of options, specs, links, schedules and files: text and numbers from
-// outside.
+// Helpers for the parsers of options, specs, links, schedules and files: text, numbers and choices
+// from outside.
 #pragma once
 
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -27,6 +29,37 @@ inline std::vector<std::string> split(std::string_view text, char separator) {
     if (end == std::string_view::npos) return parts;
     start = end + 1;
   }
+}
+
+/// Returns the words of a text, which blanks, tabs and line ends separate.
+inline std::vector<std::string> words_in(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\n\v\f\r";  // as in std::isspace
+  std::vector<std::string> words;
+  for (std::size_t begin = text.find_first_not_of(kBlanks); begin != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_of(kBlanks, begin), text.size());
+    words.emplace_back(text.substr(begin, end - begin));
+    begin = text.find_first_not_of(kBlanks, end);
+  }
+  return words;
+}
+
+/// Adds `value` to `values` unless it is among them, or another one with the same projection.
+/// Returns the index of the one that is in `values`.
+template <class Value, class Projection = std::identity>
+std::size_t add_once(std::vector<Value>& values, std::type_identity_t<Value> value,
+                     Projection projection = {}) {
+  const auto found = std::ranges::find(values, std::invoke(projection, value), projection);
+  const auto index = static_cast<std::size_t>(found - values.begin());
+  if (found == values.end()) values.push_back(std::move(value));
+  return index;
+}
+
+/// Returns the part of the text without blanks, tabs and line ends at its two ends.
+inline std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
 /// Returns the optimal string alignment distance: insertions, deletions, substitutions and swaps of

@@ -67,6 +67,10 @@ struct TensorInfo {
   std::size_t elements = 0;         ///< product of `shape`; may be 0
 };
 
+/// Maximum of CompressorSettings::threads: above the core count of target machines, so that a
+/// typing error does not start thousands of threads.
+inline constexpr int kMaxThreads = 256;
+
 /// Settings shared by all tensors of one worker.
 struct CompressorSettings {
   std::uint64_t seed = 1;  ///< shared by all workers; drives sampling and stochastic rounding

@@ -129,7 +129,7 @@ bool normalize(const ParameterInfo& info, std::string& text) {
     case Type::kReal: {
       const auto number = parse_number<double>(text);
       if (!number || !in_range(info, *number)) return false;
-      text = fmt::format("{}", *number);
+      text = fmt::format("{}", *number + 0.0);  // -0 is 0
       return true;
     }
     case Type::kInteger: {
@@ -148,7 +148,7 @@ bool normalize(const ParameterInfo& info, std::string& text) {
       for (const std::string& item : split(text, '/')) {
         const auto number = parse_number<double>(item);
         if (!number || !in_range(info, *number)) return false;
-        normal += fmt::format("{}{}", normal.empty() ? "" : "/", *number);
+        normal += fmt::format("{}{}", normal.empty() ? "" : "/", *number + 0.0);
       }
       text = normal;
       return true;

@@ -14,8 +14,9 @@ namespace thinpipe {
 std::size_t slice_grain(const Spec& compressor);
 
 /// Returns the end of each slice, in elements; the last is `elements`. Slices differ by less than
-/// two grains, and the longer ones come first. If slices would have less than 1024 elements or less
-/// than a grain, there are fewer than `ranks` of them; there is always one.
+/// two grains, and the longer ones come first; the last may end within a grain. If slices would
+/// have less than 1024 elements or less than a grain on average, there are fewer than `ranks` of
+/// them; there is always one.
 /// @throws InputError as check_spec
 std::vector<std::size_t> slice_ends(const Spec& compressor, std::size_t elements,
                                     std::size_t ranks);

@@ -21,15 +21,19 @@ constexpr rlim_t kSpareFiles = 64;
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
-// Returns the process limit of this process's control group (cgroup v2).
+// Returns the least process limit of this process's control group and of the groups above it
+// (cgroup v2).
 std::uint64_t control_group_limit() {
   std::ifstream self("/proc/self/cgroup");
   std::uint64_t least = kNoLimit;
   for (std::string line; std::getline(self, line);) {
     if (line.rfind("0::", 0) != 0) continue;
-    std::uint64_t limit = 0;
-    if (std::ifstream("/sys/fs/cgroup" + line.substr(3) + "/pids.max") >> limit)
-      least = std::min(least, limit);  // "max" does not parse
+    for (std::string group = line.substr(3);; group.resize(group.rfind('/'))) {
+      std::uint64_t limit = 0;
+      if (std::ifstream("/sys/fs/cgroup" + group + "/pids.max") >> limit)
+        least = std::min(least, limit);  // "max" does not parse
+      if (group.find('/') == std::string::npos) break;
+    }
   }
   return least;
 }

@@ -19,8 +19,9 @@ namespace {
 constexpr const char* kControl = "ctl0";
 // Open files that each host or switch needs: two namespaces, a netlink socket, two more files for a
 // schedule, and a rank's connection. mpirun has the same limit and needs a connection, three pipes
-// and a channel per host.
+// and a channel per host. A link between switches needs the two files of a schedule.
 constexpr std::uint64_t kFilesOfOne = 8;
+constexpr std::uint64_t kFilesOfTrunk = 2;
 
 std::string data_port(int host) { return fmt::format("data{}", host); }
 std::string trunk_port(int trunk) { return fmt::format("trunk{}", trunk); }
@@ -65,7 +66,8 @@ Network::Network(int hosts, TopologySpec spec)
       routes_(topology_),
       generation_(next_generation()),
       control_bridge_(fmt::format("control{}", generation_)) {
-  allow_open_files(kFilesOfOne * (static_cast<std::uint64_t>(hosts) + topology_.switches.size()),
+  allow_open_files(kFilesOfOne * (static_cast<std::uint64_t>(hosts) + topology_.switches.size()) +
+                       kFilesOfTrunk * topology_.trunks.size(),
                    fmt::format("{} emulated hosts", hosts));
   control_.set_up("lo");
   control_.add_link(control_bridge_, "bridge");

@@ -34,7 +34,8 @@ std::atomic<pid_t> g_child{0};
 std::atomic<int> g_forwarded{0};
 std::atomic<const char*> g_folder{nullptr};  // of run_outside_sandbox()
 
-bool g_inside = false;  // this process is the first of a sandbox
+bool g_inside = false;    // this process is the first of a sandbox
+int g_machine_proc = -1;  // the /proc outside; open until this process ends
 
 constexpr int kStopSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -118,6 +119,7 @@ class BlockedStops {
 std::string mount_scratch() {
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
     throw SystemError("make mounts private (MS_PRIVATE)");
+  if (g_machine_proc < 0) g_machine_proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0 &&
       mount("thinpipe", "/proc/fs", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700") == 0)
     return "/proc/fs";
@@ -181,6 +183,10 @@ int wait_for(pid_t child) {
 
 bool stop_requested() { return g_stop_signal != 0; }
 int stop_signal() { return g_stop_signal; }
+
+std::string machine_proc() {
+  return g_machine_proc < 0 ? "/proc" : fmt::format("/proc/self/fd/{}", g_machine_proc);
+}
 
 void block_signals() {
   sigset_t all;

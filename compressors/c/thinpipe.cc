@@ -147,8 +147,9 @@ TensorInfo tensor_of(const thinpipe_setup& setup) {
 CompressorSettings settings_of(const thinpipe_setup& setup) {
   if (setup.rank < 0)
     throw InputError(fmt::format("rank: found {}, expected at least 0", setup.rank));
-  if (setup.threads < 1)
-    throw InputError(fmt::format("threads: found {}, expected at least 1", setup.threads));
+  if (setup.threads < 1 || setup.threads > kMaxThreads)
+    throw InputError(
+        fmt::format("threads: found {}, expected 1 to {}", setup.threads, kMaxThreads));
   return {.seed = setup.seed, .rank = setup.rank, .threads = setup.threads};
 }
 

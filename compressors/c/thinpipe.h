@@ -68,7 +68,7 @@ typedef struct thinpipe_setup {
   size_t dimensions;
   uint64_t seed;   /* shared by all workers; for sampling and stochastic rounding */
   int32_t rank;    /* this worker, from 0 */
-  int32_t threads; /* threads that one call may use; at least 1 */
+  int32_t threads; /* threads that one call may use; 1 to 256 */
 } thinpipe_setup;
 
 /* Opens a compressor and copies the arguments. `spec` is a method with its parameters, such as

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -71,10 +70,5 @@ THINPIPE_BOTH inline std::uint32_t paired_random(RandomKey key, std::uint64_t in
       counter_random(key, static_cast<std::uint32_t>(index / 32 * 16 + index % 16));
   return index % 32 < 16 ? number : std::rotr(number, 16);
 }
-
-/// Sets out[i] = counter_random(key, first + i), by vectors as the quantisers draw them; for tests.
-void fill_random(RandomKey key, std::uint32_t first, std::size_t n, std::uint32_t* out);
-/// Sets out[i] = paired_random(key, first + i), likewise.
-void fill_paired_random(RandomKey key, std::size_t first, std::size_t n, std::uint32_t* out);
 
 }  // namespace thinpipe

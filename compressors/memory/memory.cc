@@ -312,9 +312,9 @@ class Ef21Memory : public Memory {
   }
 
  private:
-  /// Sets change = sum - estimate. A non-finite estimate restarts from 0. All receivers decoded the
-  /// same non-finite value, so only such a restart makes the estimates of sender and receivers
-  /// equal again.
+  /// Sets change = sum - estimate. A non-finite estimate restarts from 0, so that the sender goes
+  /// on. Receivers, which only add, keep the non-finite value. A job must therefore not compress
+  /// gradients that are not finite with EF21; thinpipe's trainings and the hook do not.
   template <class Sum>
   void subtract_estimate(Sum sum) {
     parallel_stretches(change_.size(), kLineFloats, [&](std::size_t begin, std::size_t end) {

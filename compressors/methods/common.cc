@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
+
 namespace thinpipe {
 namespace {
 
@@ -147,7 +149,7 @@ std::vector<ParameterInfo> encoding_parameters(const std::string& default_values
                                                const std::string& default_positions) {
   // A default that is not in the list is the method's own codec.
   const auto choices = [](const std::string& own, std::vector<std::string> names) {
-    if (std::find(names.begin(), names.end(), own) == names.end()) names.push_back(own);
+    add_once(names, own);
     return names;
   };
   return {choice_parameter("values", default_values, "encoding of the values",

@@ -145,7 +145,8 @@ class MultiRoundPipeline : public DensePipeline, public MultiRound {
     const UseThreads threads(parts_.threads);
     c_ = parts_.memory->add(gradient.values, 1.0F);
     ByteWriter out(payload);
-    const QuantizeReport report = quantizer_.first_round(c_, parts_.memory->remainder(), out);
+    const QuantizeReport report =
+        quantizer_.first_round(c_, {.step = gradient.step}, parts_.memory->remainder(), out);
     round_ = 1;
     floats_ = out.size() / sizeof(float);
     return {.encoded_bytes = out.size(),

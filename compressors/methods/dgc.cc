@@ -41,7 +41,8 @@ class DgcSelector : public Selector {
       selection.count =
           signal.compact(key_above(threshold), selection.positions.data(), selection.values.data());
       ++selection.passes;
-      if (!too_few(selection.count, k) || lowered == kMaxLowered) break;
+      // A threshold of 0 cannot be lowered: all elements that are not 0 are chosen.
+      if (!too_few(selection.count, k) || lowered == kMaxLowered || threshold == 0) break;
       threshold *= kLower;
     }
     if (too_many(selection.count, k)) {

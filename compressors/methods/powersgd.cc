@@ -110,11 +110,10 @@ class PowerSgdQuantizer : public Quantizer {
     return (p_.size() + q_.size()) * sizeof(float);
   }
 
-  QuantizeReport encode(Signal& signal, const QuantizeContext& /*context*/,
-                        std::span<float> remainder, ByteWriter& out) override {
-    if (!warm_start_) reset();
+  QuantizeReport encode(Signal& signal, const QuantizeContext& context, std::span<float> remainder,
+                        ByteWriter& out) override {
     const auto c = signal.values();
-    renew_empty_columns();
+    begin(context.step);
     low_rank_left(shape_, c.data(), q_.data(), p_.data());
     if (all_finite(p_)) orthogonalize(p_, shape_.rows, products_);
     low_rank_right(shape_, c.data(), p_.data(), workspace_, q_.data());
@@ -139,7 +138,7 @@ class PowerSgdQuantizer : public Quantizer {
 
   void reset() override {
     std::fill(q_.begin(), q_.end(), 0.0F);
-    renew_empty_columns();
+    begin(0);
   }
   std::size_t state_size() const override { return q_.size() * sizeof(float); }
   void save(ByteWriter& out) const override { save_floats(out, q_); }
@@ -158,12 +157,15 @@ class PowerSgdQuantizer : public Quantizer {
     throw PayloadError(std::string("a number of ") + what + " in the payload is not finite");
   }
 
-  /// Fills columns of zeros with random numbers: such a column would stay zero for ever.
-  void renew_empty_columns() {
+  /// Fills columns of zeros with random numbers: such a column would stay zero for ever. Without
+  /// warm start fills all columns, with other numbers in every step: what is orthogonal to Q is not
+  /// sent and remains in the memory, so with one Q for all steps it would remain there for ever.
+  void begin(std::uint64_t step) {
     for (std::size_t k = 0; k < shape_.rank; ++k) {
       const auto column = std::span(q_).subspan(k * shape_.columns, shape_.columns);
-      if (std::any_of(column.begin(), column.end(), [](float x) { return x != 0; })) continue;
-      SplitMix64 random(seed_ + k);
+      if (warm_start_ && std::any_of(column.begin(), column.end(), [](float x) { return x != 0; }))
+        continue;
+      SplitMix64 random(seed_ + k + (warm_start_ ? 0 : shape_.rank * step));
       for (float& value : column) value = low_rank_random(random.next());
     }
   }
@@ -187,10 +189,9 @@ class PowerSgdRounds : public PowerSgdQuantizer, public QuantizerRounds {
 
   int rounds() const override { return 2; }
 
-  QuantizeReport first_round(std::span<const float> c, std::span<const float> remainder,
-                             ByteWriter& out) override {
-    if (!warm_start_) reset();
-    renew_empty_columns();
+  QuantizeReport first_round(std::span<const float> c, const QuantizeContext& context,
+                             std::span<const float> remainder, ByteWriter& out) override {
+    begin(context.step);
     low_rank_left(shape_, c.data(), q_.data(), p_.data());
     // A NaN or an overflow would spread to every worker, so nothing is sent.
     if (!all_finite(p_)) std::fill(p_.begin(), p_.end(), 0.0F);

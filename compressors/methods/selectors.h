@@ -136,7 +136,6 @@ std::unique_ptr<Selector> make_sampled_threshold_selector(std::size_t elements,
 struct VarianceOptions {
   float alpha = 1;      ///< how unambiguous an element must be: r^2 > alpha v
   float zeta = 0.999F;  ///< decay of v in every step
-  std::string tensor;   ///< name of the tensor, for errors
 };
 
 /// Makes the selector of variance-based compression (Tsuzuku et al., fig. 1). r is the sum of
@@ -144,13 +143,13 @@ struct VarianceOptions {
 /// Every step sets v += q for every element. If then r^2 > alpha v, the element is sent and its v
 /// becomes 0; otherwise v = zeta v. Combine this selector with a memory that clears r where it was
 /// sent.
-/// select() @throws InputError without second moments.
+/// select() reads second moments of all elements (Selector::needs_squares).
 std::unique_ptr<Selector> make_variance_selector(std::size_t elements,
                                                  const VarianceOptions& options);
 
 /// Reads options from the methods' parameters. @throws InputError where a shared parameter would
 /// omit or change second moments.
-VarianceOptions variance_options(const Parameters& parameters, const TensorInfo& tensor);
+VarianceOptions variance_options(const Parameters& parameters);
 
 // Distinct random positions that sender and receivers draw alike.
 

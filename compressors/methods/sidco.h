@@ -106,16 +106,14 @@ enum class SidcoRule {
   /// k (1 - eps). Mode -1 of the published code (github.com/sands-lab/SIDCo, compression.py).
   kPaper,
   /// Reverses the direction when a move made |m - k| larger, and when the rule wants to pass a
-  /// bound
-  /// of the stages, where it would stay for ever. With a residual, large values are sent soon and
-  /// so
-  /// are missing, and the paper's rule goes the right way. But m then takes many compressions to
-  /// follow a move, because accumulated values are sent all at once, far past k. Therefore:
+  /// bound of the stages, where it would stay for ever. With a residual, large values are sent
+  /// soon and so are missing, and the paper's rule goes the right way. But m then takes many
+  /// compressions to follow a move, because accumulated values are sent all at once, far past
+  /// k. Therefore:
   ///  - A move that takes m past k counts as right, however far m then is.
-  ///  - A move counts as wrong only if m is eps k / 2 farther from k afterwards. A reversed move
-  ///    counts as right only if m is eps k / 2 nearer to k; otherwise the rule's own direction
-  ///    holds
-  ///    again.
+  ///  - A move counts as wrong only if m is eps k / 2 farther from k afterwards. A reversed
+  ///    move counts as right only if m is eps k / 2 nearer to k; otherwise the rule's own
+  ///    direction holds again.
   ///  - At a bound the direction is reversed only the fourth time.
   kClimb,
   /// Mode -2 of the published code: reverses the direction whenever |m - k| became larger, whether

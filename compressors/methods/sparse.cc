@@ -61,6 +61,13 @@ class SparsePipeline : public Compressor, public SparsePayload {
   EncodeReport encode(const GradientInput& gradient, std::span<std::byte> payload) override {
     check_size(identity_, "the gradient", gradient.values.size());
     check_room(identity_, payload.size(), max_encoded_size_);
+    // Before the memory changes, so that the caller can repeat the call.
+    if (parts_.selector->needs_squares() && gradient.squares.size() != elements())
+      throw InputError("tensor '" + identity_.tensor +
+                       "': " + std::to_string(gradient.squares.size()) + " second moments for " +
+                       std::to_string(elements()) +
+                       " elements; this method needs one for each. Traces have second moments "
+                       "where they were captured with --squares");
     const UseThreads threads(parts_.threads);
     Signal c = parts_.memory->add_later(gradient.values, 1.0F);
     selection_.cut.reset();

@@ -6,7 +6,6 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "compressors/encode/value_codec.h"
@@ -26,7 +25,7 @@ namespace {
 class VarianceSelector : public Selector {
  public:
   VarianceSelector(std::size_t elements, float tau, VarianceOptions options)
-      : options_(std::move(options)),
+      : options_(options),
         tau_(tau),
         variances_(elements, 0.0F),
         chosen_(tau > 0 ? elements : 0),
@@ -34,14 +33,9 @@ class VarianceSelector : public Selector {
 
   std::size_t max_selected() const override { return variances_.size(); }
 
+  bool needs_squares() const override { return true; }
+
   void select(Signal& signal, const SelectContext& context, Selection& selection) override {
-    if (context.squares.size() != signal.size()) {
-      throw InputError("tensor '" + options_.tensor +
-                       "': " + std::to_string(context.squares.size()) + " second moments for " +
-                       std::to_string(signal.size()) +
-                       " elements; this method needs one for each. Traces have second moments "
-                       "where they were captured with --squares");
-    }
     const AmbiguityOptions options{.alpha = options_.alpha,
                                    .zeta = options_.zeta,
                                    .limit = tau_ > 0 ? key_above(static_cast<double>(tau_)) : 0};
@@ -153,7 +147,7 @@ const Registration kVariance{sparse_method({
     .needs_squares = true,
     .selector =
         [](const Parameters& parameters, const TensorInfo& tensor, const CompressorSettings&) {
-          return make_variance_selector(tensor.elements, variance_options(parameters, tensor));
+          return make_variance_selector(tensor.elements, variance_options(parameters));
         },
     .density = density_of,
     .traffic = traffic_of_variances,
@@ -172,7 +166,7 @@ const Registration kHybrid{sparse_method({
         [](const Parameters& parameters, const TensorInfo& tensor, const CompressorSettings&) {
           const auto tau = static_cast<float>(parameters.real("tau"));
           return OwnParts{.selector = std::make_unique<VarianceSelector>(
-                              tensor.elements, tau, variance_options(parameters, tensor)),
+                              tensor.elements, tau, variance_options(parameters)),
                           .values = make_tau_codec(tau)};
         },
     // Table 2, momentum SGD, the smaller of two thresholds.
@@ -206,15 +200,14 @@ std::unique_ptr<Selector> make_variance_selector(std::size_t elements,
   return std::make_unique<VarianceSelector>(elements, 0.0F, options);
 }
 
-VarianceOptions variance_options(const Parameters& parameters, const TensorInfo& tensor) {
+VarianceOptions variance_options(const Parameters& parameters) {
   if (period_of(parameters) != 1 || parameters.real("clip") != 0) {
     throw InputError("spec '" + parameters.text() +
                      "': second moments of accumulated or clipped gradients are unknown; expected "
                      "delay=1 and clip=0");
   }
   return {.alpha = static_cast<float>(parameters.real("alpha")),
-          .zeta = static_cast<float>(parameters.real("zeta")),
-          .tensor = tensor.name};
+          .zeta = static_cast<float>(parameters.real("zeta"))};
 }
 
 }  // namespace thinpipe

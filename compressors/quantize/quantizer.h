@@ -69,8 +69,8 @@ class ScaleOf {
 class QuantizerRounds {
  public:
   virtual int rounds() const = 0;
-  virtual QuantizeReport first_round(std::span<const float> c, std::span<const float> remainder,
-                                     ByteWriter& out) = 0;
+  virtual QuantizeReport first_round(std::span<const float> c, const QuantizeContext& context,
+                                     std::span<const float> remainder, ByteWriter& out) = 0;
   /// Receives `mean`, the all-reduced mean of the floats of round `round` (counted from 1). Writes
   /// this worker's floats of the next round. After the last round, rounds(), writes the payload
   /// instead.

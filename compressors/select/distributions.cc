@@ -25,10 +25,6 @@ double normal_quantile(double p) {
   return -std::numbers::sqrt2 * boost::math::erfc_inv(2 * p, Quiet());
 }
 
-double gamma_exceeded(double shape, double p) {
-  return boost::math::gamma_q_inv(shape, p, Quiet());
-}
-
 double gamma_below(double shape, double x) { return boost::math::gamma_p(shape, x, Quiet()); }
 
 double normal_below(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }

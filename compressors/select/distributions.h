@@ -6,10 +6,6 @@ namespace thinpipe {
 /// Returns the x that a standard normal variable stays below with probability p in (0, 1).
 double normal_quantile(double p);
 
-/// Returns the x that a gamma variable of this shape and scale 1 exceeds with probability p in
-/// (0, 1]. shape > 0.
-double gamma_exceeded(double shape, double p);
-
 /// Returns the probability that a gamma variable of this shape and scale 1 is at most x. shape > 0,
 /// x >= 0.
 double gamma_below(double shape, double x);

@@ -99,6 +99,9 @@ class Selector {
   /// Returns the greatest number of elements that select() ever chooses.
   virtual std::size_t max_selected() const = 0;
 
+  /// Returns whether select() reads SelectContext::squares, one for each element.
+  virtual bool needs_squares() const { return false; }
+
   /// Writes the chosen elements to `selection`, whose buffers have space for all elements and
   /// kCompactSlack more. A selector that reads c only through Signal's own passes saves one pass,
   /// because Signal can compute c within the first one.

@@ -120,7 +120,7 @@ class BitReader {
   /// Checks that only the zero bits that fill the last byte are left. @throws PayloadError
   void expect_end() const {
     if (remaining() >= 8 || window() != 0) {
-      throw PayloadError("payload has bits after the last position");
+      throw PayloadError("payload has bits after the last code");
     }
   }
 
@@ -131,7 +131,7 @@ class BitReader {
  private:
   /// Returns the next kMaxBits bits or more, with zeros after the end of the stream.
   std::uint64_t window() const { return load_word(in_, at_ / 8) >> (at_ % 8); }
-  [[noreturn]] static void throw_end() { throw PayloadError("payload ends within its positions"); }
+  [[noreturn]] static void throw_end() { throw PayloadError("payload ends within a code"); }
 
   std::span<const std::byte> in_;
   std::uint64_t at_ = 0;

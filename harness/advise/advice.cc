@@ -1,14 +1,17 @@
 #include "harness/advise/advice.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "compressors/registry.h"
-#include "harness/advise/tensor_profiles.h"
+#include "harness/predict/codec_calibration.h"
 #include "harness/quality/offline.h"
 #include "workloads/collectives/collectives.h"
 #include "workloads/replay/plan.h"
@@ -21,6 +24,78 @@ constexpr std::size_t kThresholds[] = {65536, 16384, 4096, 1024};
 constexpr double kSlowerByThreshold = 1.01;
 // Measuring takes at least this long for each compressor and operation.
 constexpr double kMinSeconds = 0.02;
+
+constexpr const char* kDigits = "LeNet-5 on generated digits, 4 workers, SGD";
+constexpr const char* kDigitsMomentum = "LeNet-5 on generated digits, 4 workers, SGD with momentum";
+constexpr const char* kCharacters = "character LSTM, 4 workers, SGD with momentum";
+
+// Every tensor is a bucket, so that its codec times are on the timeline of the step.
+Bucketing by_tensor_bucketing() {
+  Bucketing bucketing;
+  bucketing.overlap = Overlap::kBucket;
+  bucketing.limits.first = bucketing.limits.rest = 1;
+  return bucketing;
+}
+
+// Returns the bytes of a payload of a tensor over those of its sample. They are proportional to the
+// elements, except where they depend on a matrix's sides (PowerSGD).
+double bytes_factor(const Spec& compressor, const TraceTensor& tensor, const TraceTensor& sampled,
+                    double elements) {
+  if (!find_method(compressor.name).needs_whole) return elements;
+  const auto most_bytes = [&](const TraceTensor& one) {
+    const auto made = make_compressor(compressor, {one.name, one.shape, one.elements}, {});
+    return static_cast<double>(made->max_encoded_size());
+  };
+  const double bytes = most_bytes(sampled);
+  return bytes > 0 ? most_bytes(tensor) / bytes : elements;
+}
+
+ProfiledBucket scaled_bucket(ProfiledBucket bucket, double factor, double bytes_factor) {
+  for (double* time : {&bucket.compress, &bucket.decode, &bucket.decode_message}) *time *= factor;
+  for (ExchangeWork& exchange : bucket.exchanges) {
+    for (double& bytes : exchange.bytes) bytes *= bytes_factor;
+    exchange.k *= factor;
+    exchange.copies *= factor;
+    for (UnitWork& unit : exchange.units) unit = unit * factor;
+  }
+  return bucket;
+}
+
+void add_exchange(const ExchangeWork& more, ExchangeWork& sum) {
+  sum.bytes.resize(std::max(sum.bytes.size(), more.bytes.size()));
+  for (std::size_t rank = 0; rank < more.bytes.size(); ++rank) sum.bytes[rank] += more.bytes[rank];
+  sum.k += more.k;
+  sum.copies += more.copies;
+  sum.units.insert(sum.units.end(), more.units.begin(), more.units.end());
+}
+
+// Adds a bucket's work to another. The i-th exchange of an operation goes together with the i-th of
+// that operation, as the payloads of all tensors of a bucket do.
+void add_bucket(const ProfiledBucket& more, ProfiledBucket& sum) {
+  sum.tensors.insert(sum.tensors.end(), more.tensors.begin(), more.tensors.end());
+  sum.compress += more.compress;
+  sum.decode += more.decode;
+  sum.decode_message += more.decode_message;
+  std::vector<bool> taken(sum.exchanges.size(), false);
+  for (const ExchangeWork& exchange : more.exchanges) {
+    std::size_t i = 0;
+    while (i < taken.size() && (taken[i] || sum.exchanges[i].operation != exchange.operation)) ++i;
+    if (i == taken.size()) {
+      sum.exchanges.push_back({.operation = exchange.operation});
+      taken.push_back(false);
+    }
+    taken[i] = true;
+    add_exchange(exchange, sum.exchanges[i]);
+  }
+}
+
+// Sets the payload size, which is the sum over buckets and exchanges.
+CodecProfile with_payload(CodecProfile profile) {
+  profile.payload_bytes = 0;
+  for (const ProfiledBucket& bucket : profile.buckets)
+    for (const ExchangeWork& exchange : bucket.exchanges) profile.payload_bytes += exchange.mean(1);
+  return profile;
+}
 
 // Returns the key of collectives with which a compressor has the same profile.
 std::string profile_key(const CompressorRules& compressor, const Spec& collective) {
@@ -105,7 +180,7 @@ class Adviser {
     std::ranges::sort(advice_.specs, {},
                       [](const SpecAdvice& one) { return one.step.prediction.step; });
     for (const TensorClass tensor_class : kTensorClasses) add_class(tensor_class);
-    if (const SpecAdvice* best = advice_.fastest()) choose_threshold(*best);
+    choose_threshold(advice_.recommended(request_.max_error));
     advice_.sampled_tensors = sample_.trace().tensors().size();
     advice_.sampled_elements = static_cast<double>(sample_.trace().elements());
     return std::move(advice_);
@@ -283,11 +358,8 @@ class Adviser {
   }
 
   // Finds the largest size below which tensors may go uncompressed.
-  void choose_threshold(const SpecAdvice& best) {
-    const std::string uncompressed = profile_key(kUncompressed, best.point.collective);
-    if (!profiles_.contains(uncompressed)) return;
-    const CodecProfile& by_tensor =
-        profiles_.at(profile_key(best.point.compressor, best.point.collective));
+  void choose_threshold(const std::vector<const SpecAdvice*>& recommended) {
+    if (recommended.empty()) return;
     for (const std::size_t threshold : kThresholds) {
       std::vector<std::size_t> small;
       double elements = 0;
@@ -297,14 +369,26 @@ class Adviser {
           elements += static_cast<double>(size);
         }
       if (small.empty() || small.size() == all_.size()) continue;
-      const auto step = predict(
-          best.point,
-          joined_profile(with_tensors_of(by_tensor, profiles_.at(uncompressed), small), buckets_));
-      if (!step || step->step > kSlowerByThreshold * best.step.prediction.step) continue;
+      if (!std::ranges::all_of(recommended, [&](const SpecAdvice* spec) {
+            return may_go_uncompressed(*spec, small);
+          }))
+        continue;
       advice_.min_elements = threshold;
       advice_.uncompressed_elements = elements;
       return;
     }
+  }
+
+  // Returns whether the step takes at most 1 % longer with these tensors uncompressed.
+  bool may_go_uncompressed(const SpecAdvice& spec, const std::vector<std::size_t>& tensors) {
+    const auto uncompressed = profiles_.find(profile_key(kUncompressed, spec.point.collective));
+    if (uncompressed == profiles_.end()) return false;
+    const CodecProfile& by_tensor =
+        profiles_.at(profile_key(spec.point.compressor, spec.point.collective));
+    const auto step = predict(
+        spec.point,
+        joined_profile(with_tensors_of(by_tensor, uncompressed->second, tensors), buckets_));
+    return step && step->step <= kSlowerByThreshold * spec.step.prediction.step;
   }
 
   const AdviceRequest& request_;
@@ -323,6 +407,107 @@ class Adviser {
 
 }  // namespace
 
+const std::vector<TrainingResult>& training_results() {
+  static const std::vector<TrainingResult> kResults = {
+      {"topk:ratio=0.01", "error-feedback", kDigits, "topk 1 %", "93.52 +-1.25 %", "no compression",
+       "93.16 +-0.79 %"},
+      {"topk:ratio=0.001", "error-feedback", kDigits, "topk 0.1 %", "90.90 +-0.60 %",
+       "no compression", "93.16 +-0.79 %"},
+      {"sbc:p=0.01", "error-feedback", kDigits, "sbc 1 %", "93.64 +-1.00 %", "no compression",
+       "93.16 +-0.79 %"},
+      {"topk:ratio=0.01", "ef-momentum", kDigitsMomentum, "topk 1 %", "91.16 +-1.88 %",
+       "no compression", "94.50 +-0.68 %"},
+      {"topk:ratio=0.001", "ef-momentum", kDigitsMomentum, "topk 0.1 %", "65.36 +-10.06 %",
+       "no compression", "94.50 +-0.68 %"},
+      {"sbc:p=0.01", "ef-momentum", kDigitsMomentum, "sbc 1 %", "56.06 +-34.05 %", "no compression",
+       "94.50 +-0.68 %"},
+      {"dgc:ratio=0.001,warmup=0.25/0.0625/0.015625/0.004", "dgc-fig3",
+       "LeNet-5 on generated digits, 4 workers, SGD, local clip 2", "\\+ warm-up: DGC",
+       "90.52 +-1.35 %", "baseline", "94.78 +-0.88 %"},
+      {"int8", "3lc-accuracy", kDigits, "8-bit int", "93.67 +-1.37 %", "32-bit float",
+       "93.67 +-1.37 %"},
+      {"mqe1bit", "3lc-accuracy", kDigits, "MQE 1-bit int", "93.67 +-2.14 %", "32-bit float",
+       "93.67 +-1.37 %"},
+      {"3lc", "3lc-accuracy", kDigits, "3LC (s=1.00)", "93.77 +-0.76 %", "32-bit float",
+       "93.67 +-1.37 %"},
+      {"3lc:s=1.75", "3lc-accuracy", kDigits, "3LC (s=1.75)", "94.17 +-1.62 %", "32-bit float",
+       "93.67 +-1.37 %"},
+      {"blockint4:hadamard=true", "modern", kCharacters, "int4 + Hadamard", "8.31 (8.24 to 8.39)",
+       "no compression", "8.38 (8.29 to 8.47)"},
+      {"powersgd:rank=4", "modern", kCharacters, "PowerSGD rank 4", "8.68 (8.56 to 8.8)",
+       "no compression", "8.38 (8.29 to 8.47)"},
+      {"topk:ratio=0.01", "modern", kCharacters, "Top-k 1 %", "10.7 (10.1 to 11.3)",
+       "no compression", "8.38 (8.29 to 8.47)"},
+      {"demo", "modern", "character LSTM, 4 workers, signum", "DeMo", "7.95 (7.1 to 8.79)",
+       "no compression", "8.38 (8.29 to 8.47)"},
+  };
+  return kResults;
+}
+
+std::vector<TrainingResult> trainings_with(const Spec& compressor) {
+  const std::string wanted = parameters_of(compressor).text();
+  std::vector<TrainingResult> found;
+  for (const TrainingResult& result : training_results())
+    if (parameters_of(parse_spec(result.compressor)).text() == wanted) found.push_back(result);
+  return found;
+}
+
+std::string to_string(const TrainingResult& result) {
+  const bool accuracy = std::string_view(result.figure).ends_with('%');
+  const auto figure = [](std::string text) {
+    const std::size_t at = text.find("+-");
+    return at == std::string::npos ? text : text.replace(at, 2, "± ");
+  };
+  return fmt::format("{} {}, without compression {}: {} (recipe {})",
+                     accuracy ? "accuracy" : "perplexity", figure(result.figure),
+                     figure(result.baseline_figure), result.training, result.recipe);
+}
+
+CodecProfile profile_by_tensor(const TensorSample& sample, const Trace& trace,
+                               const CompressorRules& compressor, const Spec& collective,
+                               const SweepOptions& options, double seconds) {
+  CodecProfile measured = measure_codec(sample.trace(), compressor, options,
+                                        {.bucketing = by_tensor_bucketing(),
+                                         .collective = collective,
+                                         .seconds = seconds,
+                                         .fewest_steps = 2,
+                                         .most_steps = 6});
+  std::vector<const ProfiledBucket*> of_sampled(sample.trace().tensors().size());
+  for (const ProfiledBucket& bucket : measured.buckets)
+    of_sampled.at(bucket.tensors.at(0)) = &bucket;
+  CodecProfile whole = measured;
+  whole.buckets.clear();
+  whole.elements = static_cast<double>(trace.elements());
+  whole.hold *= whole.elements / std::max(1.0, static_cast<double>(sample.trace().elements()));
+  for (std::size_t tensor = 0; tensor < trace.tensors().size(); ++tensor) {
+    const auto& [sampled, scale] = sample.like(tensor);
+    const double bytes = compressor.uniform()
+                             ? bytes_factor(compressor.specs().front(), trace.tensors()[tensor],
+                                            sample.trace().tensors()[sampled], scale)
+                             : scale;
+    whole.buckets.push_back(scaled_bucket(*of_sampled.at(sampled), scale, bytes));
+    whole.buckets.back().tensors = {tensor};
+  }
+  return with_payload(std::move(whole));
+}
+
+CodecProfile joined_profile(const CodecProfile& by_tensor,
+                            const std::vector<std::vector<std::size_t>>& groups) {
+  CodecProfile joined = by_tensor;
+  joined.buckets.clear();
+  for (const std::vector<std::size_t>& tensors : groups) {
+    ProfiledBucket& bucket = joined.buckets.emplace_back();
+    for (const std::size_t tensor : tensors) add_bucket(by_tensor.buckets.at(tensor), bucket);
+  }
+  return with_payload(std::move(joined));
+}
+
+CodecProfile with_tensors_of(CodecProfile by_tensor, const CodecProfile& other,
+                             const std::vector<std::size_t>& tensors) {
+  for (const std::size_t tensor : tensors) by_tensor.buckets.at(tensor) = other.buckets.at(tensor);
+  return with_payload(std::move(by_tensor));
+}
+
 const SpecAdvice* Advice::fastest() const {
   return fastest_within(std::numeric_limits<double>::infinity());
 }
@@ -338,6 +523,13 @@ const SpecAdvice* Advice::fastest_within(double max_error) const {
     if (spec.step.speed_up().value_or(0) < kWorthSaying || step > kEquallyFast * shortest) break;
     if (chosen == nullptr || spec.error < chosen->error) chosen = &spec;
   }
+  return chosen;
+}
+
+std::vector<const SpecAdvice*> Advice::recommended(double max_error) const {
+  std::vector<const SpecAdvice*> chosen;
+  for (const SpecAdvice* spec : {fastest(), fastest_within(max_error)})
+    if (spec != nullptr && (chosen.empty() || chosen.front() != spec)) chosen.push_back(spec);
   return chosen;
 }
 

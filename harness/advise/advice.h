@@ -11,15 +11,37 @@
 #include <utility>
 #include <vector>
 
+#include "compressors/spec.h"
 #include "harness/advise/tensor_sample.h"
-#include "harness/advise/training_results.h"
 #include "harness/files/open_trace.h"
 #include "harness/plan/plan.h"
+#include "harness/predict/codec_profile.h"
 #include "harness/predict/output.h"
 #include "harness/predict/predictor.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
+
+/// A row of a recipe's page (docs/results/reproduce/RECIPE.md) and the row that it is compared
+/// with. A test looks both rows up in the page.
+struct TrainingResult {
+  const char* compressor;  ///< a spec
+  const char* recipe;
+  const char* training;  ///< model, data and optimiser
+  const char* row;       ///< of the page's table of figures
+  const char* figure;    ///< in that row, with its 95 % interval: accuracy, or perplexity
+  const char* baseline_row;
+  const char* baseline_figure;
+};
+
+const std::vector<TrainingResult>& training_results();
+
+/// Returns the results of trainings with this compressor and all its parameters.
+std::vector<TrainingResult> trainings_with(const Spec& compressor);
+
+/// Returns "accuracy 93.52 ± 1.25 %, without compression 93.16 ± 0.79 %: LeNet-5 on generated
+/// digits, SGD (recipe error-feedback)".
+std::string to_string(const TrainingResult& result);
 
 struct AdviceRequest {
   /// Compressors (a spec each), baselines, collectives, the link, the number of ranks, topology,
@@ -70,8 +92,8 @@ struct Advice {
   std::vector<ClassAdvice> classes;
   /// Compressors without advice and collectives without a model, each with the reason.
   std::vector<std::pair<std::string, std::string>> left_out;
-  /// Tensors with fewer elements can go uncompressed: with the fastest compressor a step takes at
-  /// most 1 % longer.
+  /// Tensors with fewer elements can go uncompressed: with each recommended compressor a step takes
+  /// at most 1 % longer.
   std::size_t min_elements = 0;
   double uncompressed_elements = 0;  ///< of the tensors below min_elements
   std::size_t sampled_tensors = 0;
@@ -83,6 +105,8 @@ struct Advice {
   const SpecAdvice* fastest() const;
   /// Returns likewise the fastest of those with an error of at most `max_error`.
   const SpecAdvice* fastest_within(double max_error) const;
+  /// Returns fastest() and fastest_within(), each once and without nulls.
+  std::vector<const SpecAdvice*> recommended(double max_error) const;
 };
 
 /// The bucketing of the advice: that of thinpipe.torch's hook, each tensor compressed by itself and
@@ -93,6 +117,29 @@ Bucketing advised_bucketing();
 /// @throws InputError for compressors that do not fit the trace, and where nothing can be predicted
 Advice advise(const AdviceRequest& request, const Trace& trace,
               const std::function<void(double done, const std::string& compressor)>& progress);
+
+// Codec times and payload sizes of a compressor by tensor, from which the profile of any bucketing
+// of these tensors can be put together.
+
+/// Measures a compressor on the sample and returns its profile on the whole trace, with one bucket
+/// for each tensor, in the order of the trace. The figures of a tensor are those of the sampled
+/// tensor that represents it, in proportion to their elements.
+/// @param collective  decides the operation on payloads
+/// @param seconds     no further step is measured after this time; at least two are
+/// @throws InputError as measure_codec()
+CodecProfile profile_by_tensor(const TensorSample& sample, const Trace& trace,
+                               const CompressorRules& compressor, const Spec& collective,
+                               const SweepOptions& options, double seconds);
+
+/// Joins the buckets of a profile by tensor: the i-th bucket of the result has the tensors
+/// groups[i]. Tensors that are in no group are left out.
+CodecProfile joined_profile(const CodecProfile& by_tensor,
+                            const std::vector<std::vector<std::size_t>>& groups);
+
+/// Returns `by_tensor` with the buckets of the given tensors from `other`, whose compressor they
+/// have in place of the first profile's.
+CodecProfile with_tensors_of(CodecProfile by_tensor, const CodecProfile& other,
+                             const std::vector<std::size_t>& tensors);
 
 /// Returns tables and sentences, at most 80 columns wide.
 std::string advice_text(const Advice& advice, const AdviceRequest& request, const Trace& trace,

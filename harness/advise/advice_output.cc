@@ -175,14 +175,6 @@ std::vector<std::string> run_words(const std::vector<const SpecAdvice*>& chosen,
   return words;
 }
 
-// Returns the recommended compressors, each once.
-std::vector<const SpecAdvice*> recommended(const Advice& advice, const AdviceRequest& request) {
-  std::vector<const SpecAdvice*> chosen;
-  for (const SpecAdvice* spec : {advice.fastest(), advice.fastest_within(request.max_error)})
-    if (spec != nullptr && (chosen.empty() || chosen.front() != spec)) chosen.push_back(spec);
-  return chosen;
-}
-
 std::string sentences(const Advice& advice, const AdviceRequest& request, const Trace& trace) {
   const SpecAdvice* fastest = advice.fastest();
   const SpecAdvice* faithful = advice.fastest_within(request.max_error);
@@ -296,7 +288,7 @@ std::string advice_text(const Advice& advice, const AdviceRequest& request, cons
   for (const auto& [compressor, reason] : advice.left_out)
     text += wrap(compressor + ": " + reason, 4, kColumns, false) + "\n";
   text += class_tables(advice) + "\n" + sentences(advice, request, trace);
-  const std::vector<const SpecAdvice*> chosen = recommended(advice, request);
+  const std::vector<const SpecAdvice*> chosen = advice.recommended(request.max_error);
   for (const SpecAdvice* spec : chosen) text += "\n" + trainings_text(*spec);
   if (!chosen.empty()) text += "\nIn a PyTorch job (docs/python.md):\n";
   for (const SpecAdvice* spec : chosen)
@@ -328,7 +320,7 @@ Json advice_json(const Advice& advice, const AdviceRequest& request, const Trace
             {"left_out", Json::array()}};
   for (const SpecAdvice& spec : advice.specs) json["specs"].push_back(spec_json(spec));
   for (const ClassAdvice& one : advice.classes) json["classes"].push_back(class_json(one));
-  const std::vector<const SpecAdvice*> chosen = recommended(advice, request);
+  const std::vector<const SpecAdvice*> chosen = advice.recommended(request.max_error);
   for (const SpecAdvice* spec : chosen)
     json["recommended"].push_back({{"compressor", spec->point.compressor.to_string()},
                                    {"collective", spec->point.collective.to_string()},

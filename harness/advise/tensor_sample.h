@@ -37,8 +37,6 @@ class TensorSample {
 
   /// Returns the sampled tensors as a trace of one rank, without compute times.
   const Trace& trace() const { return sample_; }
-  /// Returns the class of a tensor of the whole trace.
-  TensorClass class_of(std::size_t tensor) const { return classes_.at(tensor); }
   /// Returns the tensors of the whole trace in that class.
   std::vector<std::size_t> tensors_of(TensorClass tensor_class) const;
 

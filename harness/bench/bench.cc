@@ -308,7 +308,7 @@ std::vector<std::size_t> tensors_of(const Trace& trace, const std::vector<std::s
     if (trace.tensors()[index].elements == 0)
       throw InputError(
           fmt::format("{}: tensor '{}' has no elements", trace.folder().string(), name));
-    if (std::find(chosen.begin(), chosen.end(), index) == chosen.end()) chosen.push_back(index);
+    add_once(chosen, index);
   }
   return chosen;
 }
@@ -357,6 +357,9 @@ BenchResult run_bench(const BenchOptions& options, const OpenDevice& open,
   std::vector<std::size_t> tensors;  // sizes, or indices in the trace
   if (options.trace.empty()) {
     tensors = options.sizes;
+    for (const std::size_t elements : tensors)
+      require_memory(fmt::format("{} elements", elements), "two inputs and two outputs",
+                     4 * sizeof(float) * static_cast<double>(elements), "a smaller --size");
   } else {
     trace.emplace(open_trace(options.trace));
     tensors = tensors_of(*trace, options.tensors);

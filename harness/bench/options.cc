@@ -50,9 +50,7 @@ std::vector<Spec> with_ratios(const std::vector<Spec>& specs,
                               const std::vector<std::string>& ratios) {
   if (ratios.empty()) return specs;
   std::vector<Spec> all;
-  const auto add = [&](const Spec& spec) {
-    if (std::find(all.begin(), all.end(), spec) == all.end()) all.push_back(spec);
-  };
+  const auto add = [&](const Spec& spec) { add_once(all, spec); };
   bool used = false;
   for (const Spec& spec : specs) {
     const std::string key = ratio_key(spec.name);

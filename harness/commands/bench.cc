@@ -15,11 +15,12 @@
 
 #include "base/error.h"
 #include "base/output_file.h"
+#include "base/text.h"
 #include "harness/bench/bench.h"
 #include "harness/bench/inputs.h"
 #include "harness/bench/results.h"
 #include "harness/bench/timed.h"
-#include "harness/commands/compressor_options.h"
+#include "harness/commands/shared_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/open_trace.h"
 #include "harness/machine/fingerprint.h"
@@ -58,9 +59,7 @@ BenchOptions options_of(const Arguments& arguments) {
   }
   options.tensors = arguments.texts("tensor");
   for (const std::string& text : alternatives(arguments.texts("size")))
-    if (const std::size_t size = parse_elements(text);
-        std::find(options.sizes.begin(), options.sizes.end(), size) == options.sizes.end())
-      options.sizes.push_back(size);
+    add_once(options.sizes, parse_elements(text));
   options.ratios = alternatives(arguments.texts("ratio"));
   options.devices = devices_of(arguments);
   options.distribution = arguments.text("distribution");

@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/visible.h"
-#include "harness/commands/compressor_options.h"
+#include "harness/commands/shared_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/compress_file.h"
 #include "harness/options/arguments.h"

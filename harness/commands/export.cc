@@ -74,15 +74,12 @@ void require_alike(const std::vector<std::pair<std::string, LaunchRecords>>& lau
     std::vector<std::string> differences =
         setting_differences(first.header.at("fingerprint"), launch.header.at("fingerprint"));
     for (const char* key : {"seed", "threads", "simd", "settings"})
-      if (first.header.value(key, nlohmann::json()) != launch.header.value(key, nlohmann::json()))
-        differences.push_back(std::string(key) + ": " +
-                              first.header.value(key, nlohmann::json()).dump() + " vs. " +
-                              launch.header.value(key, nlohmann::json()).dump());
+      add_difference(key, first.header.value(key, nlohmann::json()),
+                     launch.header.value(key, nlohmann::json()), differences);
     const auto identity = [](const LaunchRecords& of) {
       return text_in(of.header.value("trace", nlohmann::json::object()), "identity");
     };
-    if (identity(first) != identity(launch))
-      differences.push_back("trace: '" + identity(first) + "' vs. '" + identity(launch) + "'");
+    add_difference("trace", identity(first), identity(launch), differences);
     if (!differences.empty())
       throw InputError(name + " and " + first_name +
                        " have different settings and cannot be merged: " + differences.front());

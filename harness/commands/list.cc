@@ -16,7 +16,7 @@
 #include "base/units.h"
 #include "compressors/methods/common.h"
 #include "compressors/registry.h"
-#include "harness/commands/compressor_options.h"
+#include "harness/commands/shared_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 #include "harness/options/terminal.h"

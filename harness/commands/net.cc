@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/output_file.h"
-#include "harness/commands/topology_options.h"
+#include "harness/commands/shared_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 #include "harness/options/terminal.h"

@@ -15,7 +15,7 @@
 #include "base/terminal.h"
 #include "base/units.h"
 #include "harness/commands/net_verify_output.h"
-#include "harness/commands/topology_options.h"
+#include "harness/commands/shared_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/options/arguments.h"
 #include "harness/options/terminal.h"

@@ -14,7 +14,7 @@
 #include "base/plain_table.h"
 #include "base/units.h"
 #include "harness/commands/net_verify_output.h"
-#include "harness/commands/topology_options.h"
+#include "harness/commands/shared_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/launch/thresholds.h"
 #include "harness/options/arguments.h"
@@ -39,33 +39,21 @@ constexpr double kDefaultSeconds = 4;  // longer than the period of most schedul
 
 // --topology and --ranks: every distinct link of a network.
 
-// Returns whether the bidirectional goodput is within `tolerance` of its ceiling. If switches drop
-// frames, bidirectional flows may get less than the ceiling because of each other's
-// acknowledgements, but never more.
-bool both_hold(const BidirectionalGoodput& both, double tolerance) {
-  const double forward = both.forward / both.forward_ceiling - 1;
-  const double reverse = both.reverse / both.reverse_ceiling - 1;
-  return std::max(forward, reverse) <= tolerance &&
-         (!both.backpressure || std::min(forward, reverse) >= -tolerance);
-}
-
-bool holds(const ProbeCheck& check, double tolerance) {
-  return std::fabs(check.deviation()) <= tolerance &&
-         (!check.both || both_hold(*check.both, tolerance));
+// Returns the largest deviation of the two or three goodputs. If switches drop frames,
+// bidirectional flows may get less than their ceilings because of each other's acknowledgements,
+// but never more.
+double worst(const ProbeCheck& check) {
+  double most = std::fabs(check.deviation());
+  if (!check.both) return most;
+  for (const double deviation : {check.both->forward / check.both->forward_ceiling - 1,
+                                 check.both->reverse / check.both->reverse_ceiling - 1})
+    most = std::max(most, check.both->backpressure ? std::fabs(deviation) : deviation);
+  return most;
 }
 
 // Returns nothing if the machine was too busy for a verdict.
 std::optional<bool> verdict_on(const ProbeCheck& check, double tolerance) {
-  return check.disturbed.empty() ? std::optional(holds(check, tolerance)) : std::nullopt;
-}
-
-// Returns the largest deviation of the two or three goodputs.
-double worst(const ProbeCheck& check) {
-  double most = std::fabs(check.deviation());
-  if (check.both && check.both->backpressure)
-    most = std::max({most, std::fabs(check.both->forward / check.both->forward_ceiling - 1),
-                     std::fabs(check.both->reverse / check.both->reverse_ceiling - 1)});
-  return most;
+  return check.disturbed.empty() ? std::optional(worst(check) <= tolerance) : std::nullopt;
 }
 
 std::string flows_in_words(const Topology& topology, const LinkProbe& probe) {
@@ -174,12 +162,17 @@ int verify_network(const TopologySpec& spec, int hosts, const std::vector<LinkSp
         found.push_back(to_json(check, tolerance));
         text += to_text(network.topology(), check, tolerance);
       }
+      const std::vector<std::string> left_out = links_without_probe(network.topology());
+      for (const std::string& name : left_out)
+        text += fmt::format(
+            "{}: not measured, as its paths lose, reorder or unevenly delay frames\n", name);
       all_checks.insert(all_checks.end(), checks.begin(), checks.end());
       if (!arguments.flag("json")) write_text(text);
       all.push_back({{"topology", spec.to_string()},
                      {"hosts", hosts},
                      {"link", link.to_string()},
-                     {"probes", found}});
+                     {"probes", found},
+                     {"not_measured", left_out}});
     }
     arguments.flag("json") ? write_json(all) : write_text("\n" + summary(all_checks, tolerance));
     return verification_code(hold, valid);
@@ -196,8 +189,15 @@ Action prepare_network(const Arguments& arguments) {
       links.push_back(link);
       const Topology planned = spec.plan(hosts, link);
       if (link_probes(planned).empty())
-        throw InputError(fmt::format("topology '{}' with link '{}': no link has a rate to verify",
-                                     spec.to_string(), link.to_string()));
+        throw InputError(fmt::format("topology '{}' with link '{}': {}", spec.to_string(),
+                                     link.to_string(),
+                                     hosts < kPair ? "one host has no peer to exchange traffic with"
+                                     : !links_without_probe(planned).empty()
+                                         ? "every path loses, reorders or unevenly delays "
+                                           "frames, so no goodput can be expected. Without "
+                                           "--ranks and --topology, `net verify --link` "
+                                           "measures such a link"
+                                         : "no link has a rate to verify"));
       for (const LinkSpec& set : links_as_set(planned)) needed.push_back(set);
     }
   return [=, &arguments] { return verify_network(spec, hosts, links, needed, arguments); };

@@ -20,7 +20,7 @@
 #include "base/units.h"
 #include "base/visible.h"
 #include "compressors/registry.h"
-#include "harness/commands/model_options.h"
+#include "harness/commands/shared_options.h"
 #include "harness/commands/sweep_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/open_trace.h"

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "compressors/simd.h"
-#include "harness/commands/compressor_options.h"
+#include "harness/commands/shared_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/open_trace.h"
 #include "harness/machine/fingerprint.h"
@@ -58,9 +58,19 @@ int quality(const Trace& trace, const std::vector<Spec>& specs, OfflineOptions o
             const Arguments& arguments) {
   const QualityRows rows = rows_of(arguments);
   constexpr double kElementBytes = 24;  // input, decoded values, and the sums of both
-  require_memory(trace, "one rank",
-                 kElementBytes * static_cast<double>(trace.elements()) +
-                     static_cast<double>(trace.generated_bytes_per_rank()));
+  const double rank_bytes = kElementBytes * static_cast<double>(trace.elements()) +
+                            static_cast<double>(trace.generated_bytes_per_rank());
+  require_memory(trace, "one rank", rank_bytes);
+  // All specs are checked before the first is measured.
+  std::size_t at_once = 1;
+  for (const Spec& spec : specs) try {
+      at_once = std::max(at_once, ranks_at_once(trace, spec, options));
+    } catch (const RunError&) {
+      // A plug-in's. replay_offline() reports it in this compressor's turn.
+    }
+  if (at_once > 1)
+    require_memory(trace, fmt::format("{} ranks", at_once),
+                   static_cast<double>(at_once) * rank_bytes);
   if (arguments.given("dump-decoded")) make_dump_folder(arguments.text("dump-decoded"));
   const std::unique_ptr<RecordWriter> writer = open_records(arguments, kQualityKind);
   const Header header = launch_header({.kind = kQualityKind,

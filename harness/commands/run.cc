@@ -17,7 +17,7 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "base/visible.h"
-#include "harness/commands/model_options.h"
+#include "harness/commands/shared_options.h"
 #include "harness/commands/sweep_options.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/open_trace.h"
@@ -174,6 +174,7 @@ std::string ending(const Summary& summary, const std::filesystem::path& folder) 
 
 void print_ending(const std::filesystem::path& folder) {
   const Records records = read_run_records(folder);
+  if (records.points.empty()) return;  // of a shard
   try {
     const Summary summary = summarize(records);
     for (const std::string& line : break_even_lines(summary))

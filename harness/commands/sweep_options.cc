@@ -13,8 +13,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "compressors/registry.h"
-#include "harness/commands/compressor_options.h"
-#include "harness/commands/topology_options.h"
+#include "harness/commands/shared_options.h"
 #include "netem/schedule/links.h"
 #include "netem/topology/time_scale.h"
 #include "workloads/collectives/collectives.h"
@@ -44,8 +43,9 @@ std::vector<CompressorRules> compressors_of(const Arguments& arguments) {
   for (const std::string& text : arguments.texts("compressor"))
     for (const CompressorRules& rules : CompressorRules::expand(text)) {
       for (const Spec& spec : rules.specs()) check_spec(spec);
-      if (rules.uniform() ? distinct.add(rules.specs().front())
-                          : std::find(all.begin(), all.end(), rules) == all.end())
+      if (!rules.uniform())
+        add_once(all, rules);
+      else if (distinct.add(rules.specs().front()))
         all.push_back(rules);
     }
   return all;
@@ -73,18 +73,15 @@ std::vector<LinkSpec> links_of(const Arguments& arguments) {
         throw InputError(fmt::format(
             "link {}: expected a rate, such as rate=1gbit, because reports plot results over rates",
             in_quotes(link.to_string())));
-      if (std::find(links.begin(), links.end(), link) == links.end()) links.push_back(link);
+      add_once(links, link);
     }
   return links;
 }
 
 std::vector<ScheduleSpec> schedules_of(const Arguments& arguments) {
   std::vector<ScheduleSpec> schedules;
-  for (const std::string& text : arguments.texts("schedule")) {
-    ScheduleSpec one = parse_schedule(text);
-    if (std::ranges::find(schedules, one.to_string(), &ScheduleSpec::to_string) == schedules.end())
-      schedules.push_back(std::move(one));
-  }
+  for (const std::string& text : arguments.texts("schedule"))
+    add_once(schedules, parse_schedule(text), &ScheduleSpec::to_string);
   return schedules;
 }
 
@@ -92,17 +89,14 @@ std::vector<Stragglers> stragglers_of(const Arguments& arguments) {
   std::vector<Stragglers> all;
   for (const std::string& text : arguments.texts("straggler"))
     for (Stragglers& one : Stragglers::expand(text))
-      if (std::ranges::find(all, one.to_string(), &Stragglers::to_string) == all.end())
-        all.push_back(std::move(one));
+      add_once(all, std::move(one), &Stragglers::to_string);
   return all;
 }
 
 std::vector<Spec> collectives_of(const Arguments& arguments) {
   std::vector<Spec> collectives;
   for (const std::string& text : arguments.texts("collective"))
-    for (const Spec& collective : expand_collectives(text))
-      if (std::find(collectives.begin(), collectives.end(), collective) == collectives.end())
-        collectives.push_back(collective);
+    for (const Spec& collective : expand_collectives(text)) add_once(collectives, collective);
   return collectives;
 }
 
@@ -220,10 +214,7 @@ std::vector<Bucketing> bucketings_of(const Arguments& arguments) {
     bucketing.epoch = number_in("epoch", text, 0, 1e6, false);
   });
   std::vector<Bucketing> different;
-  for (const Bucketing& bucketing : bucketings)
-    if (const Bucketing one = normal(bucketing);
-        std::find(different.begin(), different.end(), one) == different.end())
-      different.push_back(one);
+  for (const Bucketing& bucketing : bucketings) add_once(different, normal(bucketing));
   return different;
 }
 
@@ -428,11 +419,8 @@ double parse_time_scale(const std::string& text) {
 
 std::vector<double> parse_time_scales(const std::string& text) {
   std::vector<double> factors;
-  for (const std::string& one : alternatives({text})) {
-    const double factor = one == "auto" ? kAutoTimeScale : parse_time_scale(one);
-    if (std::find(factors.begin(), factors.end(), factor) == factors.end())
-      factors.push_back(factor);
-  }
+  for (const std::string& one : alternatives({text}))
+    add_once(factors, one == "auto" ? kAutoTimeScale : parse_time_scale(one));
   return factors;
 }
 

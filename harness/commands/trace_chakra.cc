@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "compressors/registry.h"
-#include "harness/commands/compressor_options.h"
+#include "harness/commands/shared_options.h"
 #include "harness/commands/trace.h"
 #include "harness/files/open_trace.h"
 #include "harness/machine/machine.h"

@@ -18,7 +18,7 @@
 #include "base/output_file.h"
 #include "base/plain_table.h"
 #include "base/text.h"
-#include "harness/commands/compressor_options.h"
+#include "harness/commands/shared_options.h"
 #include "harness/commands/trace.h"
 #include "harness/commands/verbs.h"
 #include "harness/files/open_trace.h"

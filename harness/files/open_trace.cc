@@ -28,8 +28,7 @@ Trace open_trace(const std::filesystem::path& folder) {
         "note: {} is incomplete ({}); its {} {} {} used", folder.string(), why_incomplete(trace),
         trace.steps(), trace.steps() == 1 ? "step" : "steps", trace.steps() == 1 ? "is" : "are"));
   if (trace.metadata().value("values", kValuesGradients) == kValuesUpdates)
-    tell_user(
-        fmt::format("note: {} has updates of parameters, not gradients", folder.string()));
+    tell_user(fmt::format("note: {} has updates of parameters, not gradients", folder.string()));
   return trace;
 }
 
@@ -41,13 +40,17 @@ Trace open_trace_files(const std::filesystem::path& folder) {
 }
 
 void require_memory(const Trace& trace, const std::string& what, double bytes) {
-  if (!trace.generated()) return;
+  if (trace.generated())
+    require_memory(trace.folder().string(), what, bytes, "a smaller model or fewer ranks");
+}
+
+void require_memory(const std::string& subject, const std::string& what, double bytes,
+                    const std::string& instead) {
   const auto available = static_cast<double>(read_machine(".").memory_available);
   if (bytes <= available) return;
   throw InputError(
-      fmt::format("{}: needs at least {} of memory ({}), but {} are available; expected a smaller "
-                  "model or fewer ranks",
-                  trace.folder().string(), format_bytes(bytes), what, format_bytes(available)));
+      fmt::format("{}: needs at least {} of memory ({}), but {} are available; expected {}",
+                  subject, format_bytes(bytes), what, format_bytes(available), instead));
 }
 
 std::span<const float> finite_values(std::span<const float> values, BadValues policy,

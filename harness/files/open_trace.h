@@ -23,6 +23,11 @@ Trace open_trace_files(const std::filesystem::path& folder);
 /// @param bytes  memory that will be in use at the same time
 /// @throws InputError with the needed and the available memory
 void require_memory(const Trace& trace, const std::string& what, double bytes);
+/// Refuses a use of memory that exceeds the available memory.
+/// @param subject, what, instead  as in "SUBJECT: needs at least 9 GB of memory (WHAT), but ...;
+/// expected INSTEAD"
+void require_memory(const std::string& subject, const std::string& what, double bytes,
+                    const std::string& instead);
 
 /// Returns the reason why a trace is incomplete, such as "rank 1: ended without closing its part;
 /// ...". Returns a general phrase if the trace contains no reason.

@@ -1,7 +1,9 @@
 // The user's machines, reached through ssh or Slurm.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,7 +15,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,6 +25,7 @@
 #include <sstream>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -30,7 +35,6 @@
 #include "base/text.h"
 #include "base/visible.h"
 #include "harness/hosts/hosts.h"
-#include "harness/hosts/logins.h"
 #include "harness/launch/control_socket.h"
 #include "harness/launch/launch.h"
 #include "harness/launch/machines.h"
@@ -49,6 +53,183 @@ constexpr double kAnswerSeconds = 15;  // longest time until a live guard answer
 constexpr double kEndSeconds = 10;
 constexpr double kGuardPollSeconds = 0.2;  // a fifth of the shortest --lease
 constexpr int kMaxGreetingLines = 10'000;  // of a login shell; a longer greeting has no end
+// Longest time of a login, in s: ssh may query name servers and wait for a slow login.
+constexpr double kHelloSeconds = 60;
+
+// The command that runs a command on a host, without --agent. In BatchMode ssh fails at once where
+// it would ask for a password. With ConnectTimeout (s) it fails soon where a host does not answer.
+// By ServerAlive* it asks after 10 s of silence, and ends after three questions without an answer:
+// when its host has vanished, ssh is not left behind on this machine for more than 40 s.
+constexpr const char* kSsh =
+    "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=10 -o ServerAliveCountMax=3";
+
+// Bytes that must be free for temporary files on a host. PMIx, by which Open MPI's daemon serves
+// the ranks, maps two files of 4 MiB there (NS_META_SEG_SIZE and NS_DATA_SEG_SIZE of its dstore).
+constexpr int kTemporaryBytes = 8 << 20;
+
+constexpr std::string_view kLoginMark = "thinpipe: ";
+
+// Returns the words of a text, which spaces separate.
+std::vector<std::string> words_at_spaces(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+// Returns the last line of a file that is not empty, "" if there is none.
+std::string last_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string last;
+  for (std::string line; std::getline(file, line);) {
+    if (line.ends_with('\r')) line.pop_back();  // ssh ends its lines so
+    if (!line.empty()) last = line;
+  }
+  return last;
+}
+
+// Returns the command that runs a command on a host: `--agent`, or ssh with options by which it
+// asks nothing and does not wait for ever.
+std::string agent_of(const HostsOptions& options) {
+  return options.agent.empty() ? kSsh : options.agent;
+}
+
+// Starts a command whose errors go to the file `log`. The command has no terminal (setsid): ssh
+// cannot ask for a password there, and the terminal's Ctrl-C reaches only the sweep. Returns its
+// process id.
+pid_t start_without_terminal(std::vector<std::string> words, int input, int output,
+                             const std::string& log) {
+  const std::vector<char*> arguments = exec_words(words);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) throw SystemError("fork");
+  if (child > 0) return child;
+  const int errors = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  dup2(input, STDIN_FILENO);
+  dup2(output, STDOUT_FILENO);
+  dup2(errors, STDERR_FILENO);
+  setsid();
+  // The agent does not outlive this process, however that ends.
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(127);
+  for (const int one : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(one, SIG_DFL);
+  execvp(arguments[0], arguments.data());
+  dprintf(STDERR_FILENO, "%s: %s\n", arguments[0], strerror(errno));
+  _exit(127);
+}
+
+// Returns a command that prints, on a line of its own, kLoginMark and then `ready`, or the reason
+// why ranks cannot run on this host. Some agents do not pass on exit codes.
+std::string login_command() {
+  const std::string bytes = std::to_string(kTemporaryBytes);
+  const std::string script =
+      "LC_ALL=C; export LC_ALL; "
+      "say() { echo; echo \"thinpipe: $*\"; exit; }; "
+      "test -x \"$1\" || say \"no program $1. Install the same thinpipe at the same path there\"; "
+      "all=${TMPDIR:-/tmp}; "
+      "own=$(mktemp -d \"$all/thinpipe-XXXXXX\" 2>&1) || "
+      "say \"cannot make a folder in $all ($own). Open MPI needs $2 bytes there: free them, or set "
+      "TMPDIR on that host\"; "
+      "error=$(head -c \"$2\" /dev/zero 2>&1 >\"$own/space\"); code=$?; rm -rf \"$own\"; "
+      "test $code -eq 0 || "
+      "say \"cannot write to $all ($error). Open MPI needs $2 bytes there: free them, or set "
+      "TMPDIR on that host\"; "
+      "say ready";
+  // The worker has the same path on every machine. An `sh` of its own, as the login shell may be
+  // any other.
+  return "exec " +
+         shell_quoted({"sh", "-c", script, "sh", find_program("thinpipe-worker").string(), bytes});
+}
+
+// Returns the words after kLoginMark in the output of login_command(); "" if it did not run.
+std::string login_answer(const std::string& path) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {  // a login shell may print a greeting first
+    if (line.ends_with('\r')) line.pop_back();         // from an agent that makes a terminal there
+    if (line.starts_with(kLoginMark)) return line.substr(kLoginMark.size());
+  }
+  return "";
+}
+
+// Returns the cause and the remedy of a login that failed. `log` has the errors of ssh.
+std::string login_failure(const HostsOptions& options, const std::string& host,
+                          const std::string& log) {
+  std::ifstream file(log);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const auto says = [&](const char* part) { return text.find(part) != std::string::npos; };
+  std::string remedy;
+  if (says("HOST IDENTIFICATION HAS CHANGED"))
+    remedy = fmt::format(
+        "If the machine was installed anew, remove its old key by `ssh-keygen -R {}`. Then log in "
+        "once by hand (`ssh {}`), and compare the fingerprint of the new key",
+        host.substr(host.find('@') + 1), host);
+  else if (says("Host key verification failed"))
+    remedy = fmt::format(
+        "Log in once by hand (`ssh {}`), and accept the host's key after comparing its fingerprint",
+        host);
+  else if (says("Permission denied ("))
+    remedy = fmt::format(
+        "A login must need no password. `ssh-copy-id {}` copies your key to the host; if the key "
+        "has a passphrase, load it by `ssh-add`",
+        host);
+  if (remedy.empty())
+    remedy = fmt::format("`{} {} true` must succeed without a question", agent_of(options), host);
+  else if (!options.agent.empty())
+    remedy += fmt::format(". Give these commands the options of `{}`", options.agent);
+  const std::string said = last_line(log);
+  return fmt::format("cannot log in{}. {}", said.empty() ? "" : fmt::format(" ({})", said), remedy);
+}
+
+// Checks that commands run on all hosts, at the same time on each, and that ranks can run there.
+// @param scratch  folder for the output of the commands
+// @throws RunError naming the first host on which ranks cannot run, the cause and the remedy
+void check_logins(const HostsOptions& options, const std::string& scratch) {
+  struct Login {
+    std::string host, output, log;
+    pid_t child = -1;
+    bool late = false;
+  };
+  const FileDescriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!nothing.valid()) throw SystemError("open /dev/null");
+  const std::string command = login_command();
+  std::vector<Login> logins;
+  for (const std::string& host : options.names) {
+    if (is_this_machine(host)) continue;  // mpirun starts the rank here without a login
+    Login login;
+    login.host = host;
+    login.output = fmt::format("{}/login-{}.out", scratch, logins.size());
+    login.log = fmt::format("{}/login-{}.log", scratch, logins.size());
+    const FileDescriptor output(
+        open(login.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (!output.valid()) throw SystemError("open " + login.output);
+    std::vector<std::string> words = words_at_spaces(agent_of(options));
+    words.push_back(host);
+    words.push_back(command);
+    login.child = start_without_terminal(words, nothing.get(), output.get(), login.log);
+    logins.push_back(std::move(login));
+  }
+  const auto begin = Clock::now();
+  for (Login& login : logins)
+    while (waitpid(login.child, nullptr, WNOHANG) == 0) {
+      login.late = seconds_since(begin) > kHelloSeconds;
+      if (login.late || stop_requested()) {
+        kill(-login.child, SIGKILL);  // with the processes that the agent started
+        kill(login.child, SIGKILL);   // which has not called setsid() yet, in its first moment
+        waitpid(login.child, nullptr, 0);
+        break;
+      }
+      poll(nullptr, 0, 5);
+    }
+  if (stop_requested()) throw RunError("interrupted");
+  for (const Login& login : logins) {
+    const std::string answer = login_answer(login.output);
+    if (answer == "ready") continue;
+    std::string reason = answer;
+    if (answer.empty()) reason = login_failure(options, login.host, login.log);
+    if (login.late) reason = fmt::format("no answer within {:g} s; {}", kHelloSeconds, reason);
+    throw RunError(fmt::format("host {}: {}", login.host, reason));
+  }
+}
 
 /// The command that starts a guard on a host.
 struct GuardCommand {
@@ -154,24 +335,22 @@ class GuardLine {
       fail("the guard has ended");
     ++owed_;
   }
-  /// Waits for the answer to the last request, which must begin with `expected`. Returns the
-  /// remainder of the answer. @throws RunError naming the host.
-  std::string answer(const std::string& expected, double seconds) {
+  /// Waits for the answer to the last request, which must begin with `expected`, and calls
+  /// `meanwhile` from time to time. Returns the remainder of the answer.
+  /// @throws RunError naming the host.
+  std::string answer(const std::string& expected, double seconds,
+                     const std::function<void()>& meanwhile = {}) {
     for (;;) {
-      const std::string said = read_line(seconds);
+      const std::string said = read_line(seconds, Clock::now(), meanwhile);
       // Answers to earlier requests, for which nobody waits any longer, are passed over.
       if (said == "renewed" || --owed_ > 0) continue;
       if (said.starts_with(expected + " ")) return said.substr(expected.size() + 1);
       fail(fmt::format("the guard answered '{}'", said));
     }
   }
-  std::string ask(const std::string& line, const std::string& expected, double seconds) {
-    request(line);
-    return answer(expected, seconds);
-  }
   /// Renews the lease if that does not block; waits for no answer.
   void renew() {
-    // A renewal that would block is sent next time. ask() reports a guard that has ended.
+    // A renewal that would block is sent next time. answer() reports a guard that has ended.
     [[maybe_unused]] const ssize_t sent =
         send(socket_.get(), "renew\n", 6, MSG_NOSIGNAL | MSG_DONTWAIT);
     char buffer[512];  // answers to earlier ones
@@ -274,17 +453,13 @@ class Guards {
   Guards& operator=(const Guards&) = delete;
 
   /// @param link  a text for parse_link_spec()
-  void set_links(const std::string& link) {
-    const std::lock_guard lock(mutex_);
-    for (const auto& line : lines_) line->ask("link " + link, "set", kAnswerSeconds);
-  }
+  void set_links(const std::string& link) { ask_all(lines_.size(), "link " + link, "set"); }
   /// Returns the sums of the qdiscs' bytes and drops over the first `hosts` hosts.
   QdiscCounters count(int hosts) {
-    const std::lock_guard lock(mutex_);
     QdiscCounters sum;
-    for (int i = 0; i < hosts; ++i) {
-      std::istringstream numbers(
-          lines_.at(static_cast<std::size_t>(i))->ask("count", "counted", kAnswerSeconds));
+    for (const std::string& counted :
+         ask_all(static_cast<std::size_t>(hosts), "count", "counted")) {
+      std::istringstream numbers(counted);
       QdiscCounters one;
       numbers >> one.bytes >> one.packets >> one.drops;
       sum.bytes += one.bytes;
@@ -294,13 +469,11 @@ class Guards {
   }
   /// Returns the links that no longer match set_links(), host by host in words.
   std::vector<std::string> drift() {
-    const std::lock_guard lock(mutex_);
     std::vector<std::string> found;
-    for (const auto& line : lines_) {
-      const std::string difference = line->ask("check", "checked", kAnswerSeconds);
-      if (difference != "same")
-        found.push_back(fmt::format("host {}: {}", line->host(), difference));
-    }
+    const std::vector<std::string> checked = ask_all(lines_.size(), "check", "checked");
+    for (std::size_t i = 0; i < checked.size(); ++i)
+      if (checked[i] != "same")
+        found.push_back(fmt::format("host {}: {}", lines_[i]->host(), checked[i]));
     return found;
   }
   std::vector<GuardedCard> cards() const {
@@ -310,6 +483,20 @@ class Guards {
   }
 
  private:
+  /// Asks the first `hosts` guards at once and returns their answers. The leases of all guards are
+  /// renewed while one is waited for.
+  std::vector<std::string> ask_all(std::size_t hosts, const std::string& request,
+                                   const std::string& expected) {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < hosts; ++i) lines_.at(i)->request(request);
+    std::vector<std::string> answers;
+    for (std::size_t i = 0; i < hosts; ++i)
+      answers.push_back(lines_[i]->answer(expected, kAnswerSeconds, [&] {
+        for (const auto& line : lines_) line->renew();
+      }));
+    return answers;
+  }
+
   std::vector<std::unique_ptr<GuardLine>> lines_;
   std::mutex mutex_;  // guards lines_
   std::condition_variable_any end_;

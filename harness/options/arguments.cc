@@ -122,8 +122,7 @@ void check_value(const OptionInfo& option, const std::string& text) {
 std::vector<std::string> alternatives(const std::vector<std::string>& texts) {
   std::vector<std::string> values;
   for (const std::string& text : texts)
-    for (const std::string& value : split(text, '|'))
-      if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+    for (const std::string& value : split(text, '|')) add_once(values, value);
   return values;
 }
 
@@ -135,8 +134,7 @@ std::vector<int> count_alternatives(const std::vector<std::string>& texts,
     if (!count)
       throw InputError(fmt::format("--{}: {} is not a number of {} from 1 to {}", option,
                                    in_quotes(text), of, most));
-    // 2 and 02 are equal.
-    if (std::find(counts.begin(), counts.end(), *count) == counts.end()) counts.push_back(*count);
+    add_once(counts, *count);  // 2 and 02 are equal
   }
   return counts;
 }

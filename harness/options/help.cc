@@ -142,8 +142,6 @@ std::string entry(const std::string& heading, const std::string& text) {
   return ".TP\n.B " + escaped(heading) + "\n" + escaped(text) + "\n";
 }
 
-std::string trimmed(const std::string& text) { return text.substr(text.find_first_not_of(' ')); }
-
 std::string options_section(const Verb& verb) {
   std::string out;
   for (const PositionalInfo& info : verb.positionals)
@@ -151,7 +149,7 @@ std::string options_section(const Verb& verb) {
   for (const OptionSection& section : sections_of(verb)) {
     if (!verb.groups.empty()) out += ".PP\n.I " + escaped(section.title) + "\n";
     for (const OptionInfo* option : section.options)
-      out += entry(trimmed(option_heading(*option)), option_text(*option));
+      out += entry(std::string(trimmed(option_heading(*option))), option_text(*option));
   }
   return out;
 }

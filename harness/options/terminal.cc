@@ -72,8 +72,7 @@ std::string wrap(std::string_view text, std::size_t indent, std::size_t columns,
       fresh = true;
       continue;
     }
-    std::istringstream words{line};
-    for (std::string word; words >> word;) {
+    for (const std::string& word : words_in(line)) {
       if (!fresh && column + 1 + word.size() > columns) {
         out += "\n" + margin;
         column = indent;

@@ -87,8 +87,7 @@ std::vector<LinkSpec> all_links(const SweepOptions& options) {
                       options.topology.to_string(), options.links[0].to_string(),
                       options.links[i].to_string()));
   const auto add = [&](const std::vector<LinkSpec>& more) {
-    for (const LinkSpec& one : more)
-      if (std::find(links.begin(), links.end(), one) == links.end()) links.push_back(one);
+    for (const LinkSpec& one : more) add_once(links, one);
   };
   for (const int hosts : host_counts(options))
     for (const LinkSpec& link : options.links) {

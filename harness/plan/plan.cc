@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/splitmix64.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "compressors/registry.h"
 #include "netem/topology/flows.h"
@@ -23,9 +24,7 @@ std::vector<int> server_counts(const SweepOptions& options) {
   std::vector<int> counts;
   for (const CompressorRules& compressor : options.compressors)
     for (const Spec& collective : collectives_for(compressor, options))
-      if (const int servers = servers_of(collective);
-          std::find(counts.begin(), counts.end(), servers) == counts.end())
-        counts.push_back(servers);
+      add_once(counts, servers_of(collective));
   if (counts.empty()) counts.push_back(0);  // check_collectives() throws with the reason
   return counts;
 }
@@ -91,12 +90,18 @@ std::string exchange_name(const Spec& collective, const CompressorRules& compres
   return name;
 }
 
+Spec with_plain_answers(Spec collective) {
+  for (const char* key : {"pull", "second", "second-memory"}) collective.values.erase(key);
+  return collective;
+}
+
 std::vector<Spec> collectives_for(const CompressorRules& compressor, const SweepOptions& options) {
+  const bool is_baseline = options.is_baseline(compressor);
   std::vector<Spec> able;
   for (const Spec& collective : options.collectives)
-    if (serves_all(collective, compressor)) able.push_back(collective);
-  if (able.empty() && options.is_baseline(compressor))
-    able.push_back({.name = "ring", .values = {}});
+    if (serves_all(collective, compressor))
+      add_once(able, is_baseline ? with_plain_answers(collective) : collective);
+  if (able.empty() && is_baseline) able.push_back({.name = "ring", .values = {}});
   return able;
 }
 

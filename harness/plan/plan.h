@@ -87,8 +87,13 @@ struct SweepPoint {
   std::string id(const SweepOptions& options) const;
 };
 
-/// Returns the sweep's collectives that can exchange the compressor's payloads. Returns `ring` for
-/// a baseline that none of them can exchange, so that every sweep has a baseline.
+/// Returns the collective without parameters by which servers or owners of slices compress their
+/// answers by a method of their own, as it exchanges baselines.
+Spec with_plain_answers(Spec collective);
+
+/// Returns the sweep's collectives that can exchange the compressor's payloads, for a baseline with
+/// plain answers. Returns `ring` for a baseline that none of them can exchange, so that every sweep
+/// has a baseline.
 std::vector<Spec> collectives_for(const CompressorRules& compressor, const SweepOptions& options);
 /// Returns true if the collective can exchange the payloads of all the rules' compressors.
 bool serves_all(const Spec& collective, const CompressorRules& compressor);

@@ -7,7 +7,7 @@
 
 #include "netem/topology/flows.h"
 #include "netem/topology/spec.h"
-#include "workloads/predict/closed_forms.h"
+#include "workloads/predict/exchange_time.h"
 
 namespace thinpipe {
 

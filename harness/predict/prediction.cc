@@ -118,9 +118,14 @@ ExchangeCost served_cost(const std::vector<FlowUnit>& units, int workers,
       pull += workers * (unit.pull + kUnitHeadBytes);
       work += workers * unit.decode + unit.compress;
     }
+    const LinkFigures& link = links[first + server];
     const double bytes = std::max(push, pull);
     cost.bytes = std::max(cost.bytes, bytes);
-    cost.seconds = std::max({cost.seconds, links[first + server].seconds(bytes), work});
+    cost.seconds = std::max({cost.seconds, link.seconds(bytes), work});
+    // All workers send at once, and the server's port takes a part of it meanwhile.
+    if (link.beta > 0)
+      cost.waiting = std::max(cost.waiting,
+                              push * std::max(0.0, 1 - links.front().beta / (workers * link.beta)));
   }
   double pushed = 0, pulled = 0;  // by each worker
   for (const FlowUnit& unit : units) {

@@ -7,7 +7,6 @@
 
 #include "compressors/spec.h"
 #include "harness/predict/codec_profile.h"
-#include "workloads/predict/closed_forms.h"
 #include "workloads/predict/exchange_time.h"
 #include "workloads/predict/pipeline.h"
 
@@ -28,12 +27,11 @@ struct ExchangeAmong {
   double slower = 1;                      ///< factor on codec times, because codecs share cores
 };
 
-/// Returns the cost of an exchange. For `ring` it uses a closed form
-/// (workloads/predict/closed_forms.h). For every other collective with up to about a hundred ranks,
-/// it uses the collective's messages (workloads/predict/exchange_time.h). With more ranks, it uses
-/// the steps and the bytes of the busiest rank (workloads/collectives/traffic.h): steps * alpha +
-/// bytes * beta less the credit. Returns nothing where the collective lacks the operation or its
-/// traffic is unknown.
+/// Returns the cost of an exchange. For `ring` it uses a closed form. For every other collective
+/// with up to about a hundred ranks, it uses the collective's messages (both are in
+/// workloads/predict/exchange_time.h). With more ranks, it uses the steps and the bytes of the
+/// busiest rank (workloads/collectives/traffic.h): steps * alpha + bytes * beta less the credit.
+/// Returns nothing where the collective lacks the operation or its traffic is unknown.
 std::optional<ExchangeCost> exchange_cost(const Spec& collective, const ExchangeWork& exchange,
                                           const ExchangeAmong& among, ExchangeTimes& times);
 
@@ -77,7 +75,7 @@ struct Prediction {
   bool incast = false;
   /// Seconds of one all-reduce of sparse payloads by recursive doubling without re-selection: if
   /// ranks have no positions in common (worst), and if their positions are independent
-  /// (workloads/predict/closed_forms.h).
+  /// (workloads/predict/exchange_time.h).
   std::optional<double> sparse_worst, sparse_independent;
   LinkFigures link;
 };

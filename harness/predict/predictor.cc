@@ -319,6 +319,7 @@ double Predictor::fraction_sent(const SweepPoint& point) {
 SweepPoint with_baseline(SweepPoint point, const CompressorRules& baseline) {
   if (!serves_all(point.collective, baseline) || find_collective(point.collective.name).lossy)
     point.collective = {.name = "ring", .values = {}};
+  point.collective = with_plain_answers(std::move(point.collective));
   point.compressor = baseline;
   return point;
 }

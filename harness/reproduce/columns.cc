@@ -178,12 +178,6 @@ ReproductionColumn read_column(const JsonField& field) {
   return column;
 }
 
-std::vector<std::string> column_names() {
-  std::vector<std::string> names;
-  for (const ColumnKind& kind : kColumnKinds) names.emplace_back(kind.name);
-  return names;
-}
-
 std::string spelt_out(const std::string& compressor) {
   try {
     return parameters_of(parse_spec(compressor)).text();

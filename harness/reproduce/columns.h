@@ -14,10 +14,8 @@ namespace thinpipe {
 
 /// Reads a column: its name, or a table with the name in `show`, its parameters, and optionally
 /// `name` (another heading) and `arm` (reads this arm's records instead of the row's).
-/// @throws InputError
+/// docs/reproduce.md has the names of columns. @throws InputError
 ReproductionColumn read_column(const JsonField& field);
-/// Returns the values of a column's `show`, explained in docs/reproduce.md.
-std::vector<std::string> column_names();
 
 /// One line of a picture.
 struct PictureLine {
@@ -28,8 +26,6 @@ struct PictureLine {
 /// @param lines  its `picture.lines` @throws InputError
 std::function<ReproductionPicture(const std::vector<ArmRecords>&)> read_picture(
     const JsonField& field, const std::vector<PictureLine>& lines);
-/// Returns the values of a picture's `show`.
-std::vector<std::string> picture_names();
 
 /// Returns the compressor with every parameter; a text that is no spec is returned unchanged.
 std::string spelt_out(const std::string& compressor);

@@ -293,10 +293,4 @@ std::function<ReproductionPicture(const std::vector<ArmRecords>&)> read_picture(
   return [&kind, request](const std::vector<ArmRecords>& arms) { return kind.draw(request, arms); };
 }
 
-std::vector<std::string> picture_names() {
-  std::vector<std::string> names;
-  for (const PictureKind& kind : kPictureKinds) names.emplace_back(kind.name);
-  return names;
-}
-
 }  // namespace thinpipe

@@ -115,9 +115,7 @@ double read_bound(const JsonField& field) {
 std::vector<std::string> words_of(const JsonField& command) {
   static const std::vector<std::string> kVerbs{"bench", "capture", "predict", "quality",
                                                "run",   "trace",   "train"};
-  std::istringstream text(command.string());
-  std::vector<std::string> words;
-  for (std::string word; text >> word;) words.push_back(word);
+  std::vector<std::string> words = words_in(command.string());
   if (!words.empty() && std::find(kVerbs.begin(), kVerbs.end(), words[0]) == kVerbs.end())
     command.fail(
         "expected a command of train, run, bench, quality, capture, trace stats or "

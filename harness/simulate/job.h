@@ -1,11 +1,12 @@
-// A point as thinpipe sends it to the program thinpipe-simulate, and the program's answer. The
-// program is separate because SimGrid simulates one network in a process, and so that the command
-// starts without SimGrid's libraries.
+// A point as thinpipe sends it to the program thinpipe-simulate, its simulated network, and the
+// program's answer. The program is separate because SimGrid simulates one network in a process, and
+// so that the command starts without SimGrid's libraries.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "netem/topology/spec.h"
 #include "workloads/simulate/work.h"
 
 namespace thinpipe {
@@ -21,6 +22,12 @@ struct SimulationJob {
 
 nlohmann::json job_json(const SimulationJob& job);
 SimulationJob parse_job(const nlohmann::json& json);
+
+/// Returns the simulated network of a point: the links of --link and --topology, each with the rate
+/// that TCP reaches on it. This is TCP's ceiling with acknowledgements, as in network_model.h.
+/// @throws InputError as TopologySpec::plan()
+SimulatedNetwork simulated_network(const TopologySpec& topology, const LinkSpec& link, int hosts,
+                                   double message_time);
 
 struct SimulationAnswer {
   std::string version;  ///< of SimGrid

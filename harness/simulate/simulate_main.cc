@@ -13,10 +13,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "harness/simulate/job.h"
-#include "harness/simulate/platform.h"
 #include "workloads/collectives/collectives.h"
 #include "workloads/simulate/cluster.h"
-#include "workloads/simulate/step.h"
 
 int main() {
   using namespace thinpipe;

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 
-#include "harness/critical_path/path_record.h"
+#include "harness/critical_path/critical_path.h"
 #include "harness/sweep/time_scaling.h"
 #include "netem/probe.h"
 #include "netem/topology/flows.h"

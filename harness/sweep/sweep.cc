@@ -10,7 +10,9 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -37,6 +39,7 @@
 #include "netem/probe.h"
 #include "netem/sandbox.h"
 #include "netem/schedule/links.h"
+#include "netem/topology/flows.h"
 #include "netem/topology/time_scale.h"
 #include "reports/record/writer.h"
 #include "reports/verdict/verdict.h"
@@ -108,12 +111,17 @@ class Session {
  private:
   // Records a point. The header describes the ranks' machines, so points that failed before ranks
   // have started are kept until others have.
-  void keep(const SweepPoint& planned, const Point& point) {
+  void keep(const SweepPoint& planned, Point point) {
     if (!header_written_ && !launch_) {
       early_.push_back(point);
     } else {
       write_header();
-      writer_.append(point);
+      try {
+        writer_.append(point);
+      } catch (const InputError& error) {  // too long, as of millions of steps
+        point = failed(planned, error.what());
+        writer_.append(point);
+      }
       if (work_ && (point.status != Status::kFailed || point.diverged)) work_->recorded(planned);
     }
     failed_ += point.status == Status::kFailed ? 1 : 0;
@@ -191,6 +199,44 @@ class Session {
     }
   }
 
+  // Returns the factor that an earlier launch chose for points that are compared with this one.
+  std::optional<double> earlier_scale(const SweepPoint& point) const {
+    for (const Point& one : writer_.existing().points)
+      if (one.status != Status::kFailed && one.id.find("|auto") != std::string::npos &&
+          one.axes.ranks == point.ranks && one.axes.link == point.link_text())
+        return one.axes.time_scale;
+    return std::nullopt;
+  }
+
+  // Sets the time dilation of all points that have none yet. Points of one link and one number of
+  // ranks get the same factor, as they are compared with each other: the greatest that one of them
+  // needs.
+  void choose_scales(const MachinesFor& machines_for) {
+    std::map<std::pair<std::string, int>, double> greatest;
+    for (SweepPoint& point : points_) {
+      if (!point.chooses_scale || stop_requested()) continue;
+      double& most = greatest[{point.link_text(), point.ranks}];
+      try {
+        use_machines(point, machines_for);
+        choose_scale(point);
+        if (refusals_[point.id(options_)].empty()) most = std::max(most, point.time_scale);
+      } catch (const RunError& error) {
+        refusals_[point.id(options_)] = error.what();
+      }
+    }
+    for (SweepPoint& point : points_) {
+      if (!point.chooses_scale) continue;
+      const double chosen = point.time_scale, most = greatest[{point.link_text(), point.ranks}];
+      const std::optional<double> earlier = earlier_scale(point);
+      point.time_scale = earlier.value_or(std::max(most, chosen));
+      if (point.time_scale != chosen &&
+          warned_.insert(fmt::format("{}|{}|auto", point.link_text(), point.ranks)).second)
+        progress_.note(fmt::format("time scale {} for all points of {} workers on {}, as {}",
+                                   point.time_scale, point.ranks, link_line(point.link),
+                                   earlier ? "in the records" : "one of them needs it"));
+    }
+  }
+
   // Sets the point's time dilation, or stores the reason why no factor suits it.
   void choose_scale(SweepPoint& point) {
     Network& network = *machines_->network();
@@ -225,20 +271,15 @@ class Session {
   // Calibrates all links before the first point, so that the header has their figures. A broken
   // link is reported in its points; the sweep continues.
   void calibrate_all(const MachinesFor& machines_for) {
-    for (SweepPoint& point : points_) {
+    choose_scales(machines_for);
+    for (const SweepPoint& point : points_) {
       if (stop_requested()) return;
+      if (!refusals_[point.id(options_)].empty()) continue;
       try {
         use_machines(point, machines_for);
       } catch (const RunError&) {
         continue;  // run() tries again, and reports the error
       }
-      try {
-        if (point.chooses_scale) choose_scale(point);
-      } catch (const RunError& error) {
-        refusals_[point.id(options_)] = error.what();
-        continue;
-      }
-      if (!refusals_[point.id(options_)].empty()) continue;
       calibrate(point);
     }
   }
@@ -262,8 +303,10 @@ class Session {
     // A TCP connection keeps the segment size and the window scale of its handshake. Only a link
     // with a delay needs another window.
     const std::uint32_t mtu = point.link.mtu;
-    if (!launch_ || point.link.round_trip() > 0) machines_->set_links(point.link, point.time_scale);
     const Network* const network = machines_->network();
+    const bool delays = network == nullptr ? point.link.round_trip() > 0
+                                           : longest_round_trip(network->plan(point.link)) > 0;
+    if (!launch_ || delays) machines_->set_links(point.link, point.time_scale);
     const double window = network == nullptr ? 0 : network->tcp_window();
     const bool other_connections = mtu != connected_mtu_ || window > connected_window_;
     if (launch_ && (launch_->ranks() != ranks || other_connections)) {

@@ -79,6 +79,11 @@ double greatest_of(const std::vector<WorkerStep>& ranks, Value value) {
 // @param shift  s by which the exchange began later than planned
 void scale_serial(WorkerStep& rank, double shift, double factor) {
   const double end = rank.total - rank.decode;
+  // Decoding is not slowed down, but the timeline's spans will be divided by the factor.
+  const double stretch = rank.decode > 0 ? factor * rank.codec_decode / rank.decode : factor;
+  for (PhaseSpan& span : rank.timeline)
+    if (span.phase == Phase::kDecode)
+      for (double* moment : {&span.begin, &span.end}) *moment = end + stretch * (*moment - end);
   rank.compute = rank.wanted;
   rank.compress = rank.codec;
   rank.decode = rank.codec_decode;

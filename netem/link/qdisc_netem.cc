@@ -93,8 +93,7 @@ std::vector<std::int16_t> read_distribution(const std::filesystem::path& file) {
   std::vector<std::int16_t> table;
   std::string line;
   for (int number = 1; std::getline(stream, line); ++number) {
-    std::istringstream words(line.substr(0, line.find('#')));
-    for (std::string word; words >> word;) {
+    for (const std::string& word : words_in(line.substr(0, line.find('#')))) {
       const auto value = parse_number<std::int16_t>(word);
       if (!value)
         throw InputError(
@@ -132,9 +131,10 @@ double sinc(double x) {
   return angle == 0 ? 1 : std::sin(angle) / angle;
 }
 
-// Returns the Fourier coefficients of correlated_share(). A uniform u_k of weight w has the
-// characteristic function e^{i pi m w} sinc(m w) at 2 pi m. The weights sum to 1, so the product of
-// the phases is e^{i pi m} = (-1)^m, and
+// Returns the Fourier coefficients, on 0 to 1, of the distribution function F of netem's draws. A
+// draw is the sum of (1 - c) c^k u_k over all k, where c is the correlation. A uniform u_k of
+// weight w has the characteristic function e^{i pi m w} sinc(m w) at 2 pi m. The weights sum to 1,
+// so the product of the phases is e^{i pi m} = (-1)^m, and
 //   F(x) = x + sum over m of (-1)^m prod_k sinc(m w_k) sin(2 pi m x) / (pi m).
 std::vector<double> coefficients(double correlation) {
   std::vector<double> found;
@@ -171,10 +171,6 @@ double search(double probability, const std::vector<double>& series) {
 }
 
 }  // namespace
-
-double correlated_share(double threshold, double correlation) {
-  return correlation == 0 ? threshold : share_at(threshold, coefficients(correlation));
-}
 
 double correlated_threshold(double probability, double correlation) {
   if (correlation >= 1)

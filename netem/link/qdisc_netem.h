@@ -33,20 +33,15 @@ std::vector<std::int16_t> read_distribution(const std::filesystem::path& file);
 /// Returns the table of the impairment's distribution, read from its file for kTable.
 std::vector<std::int16_t> table_of(const Impairment& impairment);
 
-/// Returns the fraction of netem's random draws that are at or below `threshold`. The draws, the
-/// threshold and the correlation are all from 0 to 1.
+/// Returns the threshold at or below which a fraction `probability` of netem's random draws lies.
+/// Request this threshold from netem as the probability, so that a fraction `probability` of the
+/// frames is affected. The draws, the threshold and the correlation are all from 0 to 1. Returns 0
+/// and 1 unchanged.
 ///
 /// netem's draws are correlated: x = (1 - c) u + c x'. c is the correlation, u is uniform on 0 to
 /// 1, and x' is the previous draw (get_crandom in net/sched/sch_netem.c). The draws have mean 1/2
-/// but concentrate around it. So less than a fraction `threshold` of the draws is at or below a
-/// threshold under 1/2. With c = 25 %, a requested loss of 1 % loses only 0.00024 % of the frames.
-/// The function evaluates the distribution of the sum of (1 - c) c^k u_k over all k by its Fourier
-/// series on 0 to 1.
-double correlated_share(double threshold, double correlation);
-
-/// Returns the threshold at or below which a fraction `probability` of netem's draws lies. Request
-/// this threshold from netem as the probability, so that a fraction `probability` of the frames is
-/// affected. Returns 0 and 1 unchanged.
+/// but concentrate around it. So less than a fraction t of the draws is at or below a threshold t
+/// under 1/2. With c = 25 %, a requested loss of 1 % loses only 0.00024 % of the frames.
 /// @throws InputError for a correlation of 1, with which the first draw decides all others.
 double correlated_threshold(double probability, double correlation);
 

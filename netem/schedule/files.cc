@@ -37,21 +37,15 @@ constexpr Column kTableColumns[] = {
     {"loss", "loss", ""},          {"loss_percent", "loss", "%"},
 };
 
-std::string trimmed(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
-
 class Table {
  public:
   Table(std::string_view text, std::string name) : name_(std::move(name)) {
     for (const std::string& raw : split(text, '\n')) {
       ++line_;
-      const std::string line = trimmed(raw);
+      const std::string line(trimmed(raw));
       if (line.empty() || line[0] == '#') continue;
       std::vector<std::string> cells = split(line, ',');
-      for (std::string& cell : cells) cell = trimmed(cell);
+      for (std::string& cell : cells) cell = std::string(trimmed(cell));
       if (columns_.empty())
         read_header(cells);
       else

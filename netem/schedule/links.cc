@@ -29,11 +29,16 @@ struct DirectionSpecs {
 ScheduledLink scheduled(int link, bool is_trunk, const LinkSpec& own, const ScheduleSpec& up,
                         const ScheduleSpec& down) {
   const ScheduleSpec own_up = is_trunk ? up : up.without(Quantity::kDelay).without(Quantity::kLoss);
-  if ((own_up.changes(Quantity::kLoss) && own.up.impairment.bursts) ||
-      (down.changes(Quantity::kLoss) && own.down.impairment.bursts))
-    throw InputError("a loss in bursts cannot be scheduled");
-  return {link, own, own_up.on(state_of(own.up)), down.on(state_of(own.down)),
-          impairment_changes(down) || impairment_changes(own_up)};
+  // Every change of netem's settings ends a burst, a change of the delay alone too.
+  if ((impairment_changes(own_up) && own.up.impairment.bursts) ||
+      (impairment_changes(down) && own.down.impairment.bursts))
+    throw InputError("a loss in bursts cannot be scheduled, nor a delay beside it");
+  return {link,
+          own,
+          own_up.on(state_of(own.up)),
+          down.on(state_of(own.down)),
+          impairment_changes(down) || impairment_changes(own_up),
+          is_trunk};
 }
 
 // A name such as `host3.up`: links and their directions.
@@ -74,8 +79,10 @@ std::vector<LinkSpec> links_as_played(const std::vector<ScheduledLink>& links) {
     LinkSpec link = one.own;
     for (Direction* direction : {&link.up, &link.down})
       if (direction->shaper == Shaper::kTbf) direction->shaper = Shaper::kHtb;
-    if (one.changes_impairment)
+    if (one.changes_impairment) {
       link.down.impairment.delay = std::max(link.down.impairment.delay, kAnyDelay);
+      if (one.is_trunk) link.up.impairment.delay = std::max(link.up.impairment.delay, kAnyDelay);
+    }
     if (std::find(played.begin(), played.end(), link) == played.end()) played.push_back(link);
   }
   return played;

@@ -16,6 +16,7 @@ struct ScheduledLink {
   /// True if the schedule changes the delay or the loss: on the downlink of a host's link, or in
   /// both directions of a trunk.
   bool changes_impairment = false;
+  bool is_trunk = false;
 };
 
 /// Returns a direction's own state, without a schedule.

@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <cstddef>
 #include <limits>
 #include <utility>
@@ -21,30 +20,15 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/splitmix64.h"
 #include "base/statistics.h"
 #include "netem/link/qdisc_netem.h"
 #include "netem/link/shaping.h"
+#include "netem/sandbox.h"
 #include "netem/topology/flows.h"
 
 namespace thinpipe {
 namespace {
-
-/// Blocks all signals in the calling thread, and in threads that it starts, during its lifetime.
-/// Signals must reach the main thread, to interrupt its waiting calls.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 // Raises the calling thread's priority above computing threads, if permitted. Until a late change
 // is made, the link has a wrong rate. Does not throw if not permitted.
@@ -71,13 +55,14 @@ std::chrono::nanoseconds to_nanoseconds(double seconds) {
 
 // Returns the link with its highest rates and longest delays, which determine frame sizes, TCP's
 // buffers and queues.
-LinkSpec highest(const ScheduledLink& one, bool is_trunk) {
+LinkSpec highest(const ScheduledLink& one) {
   LinkSpec link = one.own;
   link.up.rate = one.up.most_rate();
   link.down.rate = one.down.most_rate();
   if (!one.changes_impairment) return link;
   link.down.impairment.delay = to_nanoseconds(std::max(one.down.most_delay(), kMinDelay));
-  if (is_trunk) link.up.impairment.delay = to_nanoseconds(std::max(one.up.most_delay(), kMinDelay));
+  if (one.is_trunk)
+    link.up.impairment.delay = to_nanoseconds(std::max(one.up.most_delay(), kMinDelay));
   return link;
 }
 
@@ -120,8 +105,7 @@ SchedulePlayer::SchedulePlayer(Network& network, Topology planned, const Schedul
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!wake_.valid()) throw SystemError("eventfd");
   Topology set = planned_;
-  for (const ScheduledLink& one : links_)
-    set.link(one.link) = highest(one, planned_.is_trunk(one.link));
+  for (const ScheduledLink& one : links_) set.link(one.link) = highest(one);
   network.set_topology(std::move(set));
   for (const ScheduledLink& one : links_) add_link(network, one);
 }
@@ -132,18 +116,21 @@ void SchedulePlayer::add_link(const Network& network, const ScheduledLink& one) 
   const std::string ifb = shaped.uplink_interface();
   const bool at_switch = one.own.place == Place::kSwitch;
   const auto stream = static_cast<std::uint64_t>(one.link);
-  const LinkSpec link = highest(one, planned_.is_trunk(one.link));
+  const LinkSpec link = highest(one);
   const auto add_netem = [&](const std::string& interface, TrafficHandle at) {
     Channel& channel = channels_.back();
-    channel.netem =
-        Netem{&netlink_in(upper), interface, at, netem_seed(one.own, stream, channel.up),
-              std::nullopt,       {}};
+    const Impairment impairment = channel.own().impairment;
+    channel.netem = Netem{.netlink = &netlink_in(upper),
+                          .interface = interface,
+                          .at = at,
+                          .seed = netem_seed(one.own, stream, channel.up)};
+    if (impairment.jitter.count() > 0) channel.netem->table = table_of(impairment);
     change_netem(channel, 0, 0);
   };
   add_channel(at_switch ? upper : lower, at_switch ? ifb : shaped.lower_interface(), one, true);
   if (!link.up.impairment.none() && at_switch)
     add_netem(ifb, kBelowGate);
-  else if (!link.up.impairment.none() && one.changes_impairment && planned_.is_trunk(one.link))
+  else if (!link.up.impairment.none() && one.changes_impairment && one.is_trunk)
     add_netem(ifb, kRootOfIfb);
   add_channel(upper, shaped.upper_interface(), one, false);
   if (!link.down.impairment.none()) add_netem(shaped.upper_interface(), kBelowGate);
@@ -151,7 +138,7 @@ void SchedulePlayer::add_link(const Network& network, const ScheduledLink& one) 
 
 void SchedulePlayer::add_channel(const Host& at, const std::string& interface,
                                  const ScheduledLink& one, bool up) {
-  const LinkSpec link = highest(one, planned_.is_trunk(one.link)).with_defaults();
+  const LinkSpec link = highest(one).with_defaults();
   const Direction &direction = up ? link.up : link.down, &own = up ? one.own.up : one.own.down;
   const Schedule& schedule = up ? one.up : one.down;
   ScheduleQdiscSettings settings;
@@ -188,10 +175,12 @@ bool SchedulePlayer::change_netem(Channel& channel, double from, double until) {
   netem.applied = impairment;
   NetemSettings settings;
   settings.impairment = impairment;
-  if (impairment.jitter.count() > 0) settings.table = table_of(impairment);
-  settings.seed = netem.seed;
+  settings.table = netem.table;
+  // A change restarts the kernel's generator. With the same seed, every interval between two
+  // changes would have the same draws.
+  if (netem.seed) settings.seed = SplitMix64::mix(*netem.seed + netem.settings_sent++);
   // The limit is for the longest delay at the highest rate, whatever is in force now.
-  const LinkSpec most = highest(channel.link, planned_.is_trunk(channel.link.link)).with_defaults();
+  const LinkSpec most = highest(channel.link).with_defaults();
   settings.limit = netem_limit(channel.up ? most.up : most.down, most.frame_bytes());
   netem.request = netem_request(settings);
   netem.netlink->set_qdisc(netem.interface, netem.at, netem.request);
@@ -243,8 +232,8 @@ void SchedulePlayer::stand(double at) {
 void SchedulePlayer::begin_thread() {
   if (thread_.joinable()) return wake();
   stopping_ = false;
-  const SignalsBlocked blocked;
   thread_ = std::thread([this] {
+    block_signals();
     take_precedence();
     try {
       play();

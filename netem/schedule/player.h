@@ -128,8 +128,10 @@ class SchedulePlayer {
     std::string interface;
     TrafficHandle at;
     std::optional<std::uint64_t> seed;
-    std::optional<Impairment> applied;  ///< last settings
-    QdiscRequest request;               ///< of the last settings
+    std::vector<std::int16_t> table = {};    ///< of delays; empty without jitter
+    std::uint64_t settings_sent = 0;         ///< number of times that netem was changed
+    std::optional<Impairment> applied = {};  ///< last settings
+    QdiscRequest request = {};               ///< of the last settings
   };
   /// One direction of a link that changes.
   struct Channel {

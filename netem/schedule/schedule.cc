@@ -220,7 +220,7 @@ class Parser {
 
 std::string first_statement(const std::string& content) {
   for (const std::string& raw : split(content, '\n')) {
-    const std::string line = raw.substr(0, raw.find_last_not_of(" \t\r") + 1);
+    const std::string line(trimmed(raw));
     if (!line.empty() && line[0] != '#') return line;
   }
   return "";
@@ -242,8 +242,7 @@ ScheduleSpec parse_file(const std::string& path) {
     std::size_t number = 0;
     for (const std::string& raw : split(content, '\n')) {
       ++number;
-      const std::string code = raw.substr(0, raw.find('#'));
-      const std::string part = code.substr(0, code.find_last_not_of(" \t\r") + 1);
+      const std::string_view part = trimmed(std::string_view(raw).substr(0, raw.find('#')));
       if (!part.empty()) parser.part(fmt::format("{}:{}", path, number), part);
     }
   }
@@ -259,9 +258,12 @@ LinkState Schedule::at(double t) const { return {rate_->at(t), delay_->at(t), lo
 
 LinkState Schedule::mean(double from, double to) const {
   if (to <= from) return at(from);
-  const double span = to - from;
-  return {rate_->integral(from, to) / span, delay_->integral(from, to) / span,
-          loss_->integral(from, to) / span};
+  const auto mean_of = [&](const ScheduleCurve& curve) {
+    // The integral of a constant would be rounded, and a link's setting would seem to change.
+    if (curve.steady_after(from) && curve.next_corner(from) >= to) return curve.at(from);
+    return curve.integral(from, to) / (to - from);
+  };
+  return {mean_of(*rate_), mean_of(*delay_), mean_of(*loss_)};
 }
 
 double Schedule::time_for(double from, double needed) const {
@@ -370,9 +372,10 @@ ScheduleSpec parse_schedule(std::string_view text) {
   if (text == "none") return {};
   const std::string whole(text);
   std::error_code error;
-  if (!is_part(whole) && std::filesystem::is_regular_file(whole, error)) return parse_file(whole);
+  if (!is_part(std::string(trimmed(whole))) && std::filesystem::is_regular_file(whole, error))
+    return parse_file(whole);
   Parser parser;
-  for (const std::string& one : split(text, ';')) parser.part("schedule", one);
+  for (const std::string& one : split(text, ';')) parser.part("schedule", trimmed(one));
   return std::move(parser).spec();
 }
 

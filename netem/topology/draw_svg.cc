@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <numbers>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/escape.h"
 #include "netem/topology/drawing.h"
 #include "netem/topology/flows.h"
 #include "netem/topology/topology.h"
@@ -86,17 +86,6 @@ constexpr std::size_t kLongestTitle = 100;
 constexpr std::size_t kMaxLabels = 15;  // most trunks that are labelled
 constexpr int kColours = 7;
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text)
-    result += c == '&'   ? "&amp;"
-              : c == '<' ? "&lt;"
-              : c == '>' ? "&gt;"
-              : c == '"' ? "&quot;"
-                         : std::string(1, c);
-  return result;
-}
-
 double switch_width(const std::string& name) {
   return std::max(46.0, static_cast<double>(name.size()) * kLetter + 20);
 }
@@ -115,7 +104,7 @@ std::string style_of(const LinkSpec& link, int link_class) {
 std::string line(const Spot& a, const Spot& b, const std::string& style, const std::string& title) {
   return fmt::format(
       "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}><title>{}</title></line>\n",
-      a.x, a.y, b.x, b.y, style, escaped(title));
+      a.x, a.y, b.x, b.y, style, escape_html(title));
 }
 
 std::string box(const Spot& at, double width, double height, const char* style,
@@ -123,7 +112,8 @@ std::string box(const Spot& at, double width, double height, const char* style,
   return fmt::format(
       "<g class=\"{}\"><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
       "rx=\"6\"/><text x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n",
-      style, at.x - width / 2, at.y - height / 2, width, height, at.x, at.y + 4.5, escaped(text));
+      style, at.x - width / 2, at.y - height / 2, width, height, at.x, at.y + 4.5,
+      escape_html(text));
 }
 
 std::string host_box(const Spot& at, const TopologyHost& host) {
@@ -177,7 +167,7 @@ std::string links_of(const Topology& topology, const Layout& layout, const LinkC
     if (trunk && topology.trunks.size() <= kMaxLabels)
       labels += fmt::format("<text class=\"t\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
                             a.x + kAlong * (b.x - a.x), a.y + kAlong * (b.y - a.y) + 4,
-                            escaped(words.substr(0, words.find(','))));
+                            escape_html(words.substr(0, words.find(','))));
   }
   return svg + labels;
 }
@@ -195,7 +185,7 @@ std::string legend(const LinkClasses& classes, double left, double top) {
     const char* joint = one.hosts > 0 && one.trunks > 0 ? ", " : "";
     svg +=
         fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{} <tspan class=\"s\">{}{}{}</tspan></text>\n",
-                    left + 40, y, escaped(link_in_words(one.link)), counted(one.hosts, "host"),
+                    left + 40, y, escape_html(link_in_words(one.link)), counted(one.hosts, "host"),
                     joint, counted(one.trunks, "switch link"));
   }
   return svg;
@@ -250,13 +240,13 @@ std::string draw_as_svg(const Topology& topology) {
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
       "viewBox=\"{2:.1f} {3:.1f} {0:.0f} {1:.0f}\" role=\"img\">\n<title>{4}</title>\n",
-      width, height, left, top, escaped(topology.text));
+      width, height, left, top, escape_html(topology.text));
   svg += kStyle;
   svg += fmt::format(
       "<rect class=\"page\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.0f}\" height=\"{:.0f}\"/>\n", left,
       top, width, height);
   svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"b\">{}</text>\n", left + kMargin,
-                     top + kMargin + 4, escaped(title));
+                     top + kMargin + 4, escape_html(title));
   svg += links_of(topology, layout, classes);
   for (std::size_t i = 0; i < topology.switches.size(); ++i)
     svg += box(layout.switches[i], switch_width(topology.switches[i]), kSwitchHeight, "w",

@@ -245,7 +245,7 @@ class Reporter {
     std::string why;
     if (!link_.throttled()) why = "the link has no rate to change";
     if (link_.up.shaper == Shaper::kNetem || link_.down.shaper == Shaper::kNetem)
-      why = "shaper=netem cannot be scheduled";
+      why = "under a schedule, HTB replaces shaper=netem";
     if (why.empty()) {
       begin(Measure::kChange, 1, "change latency");
       network_.set_links(bare);

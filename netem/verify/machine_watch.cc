@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
-#include <sstream>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -61,13 +59,14 @@ double IdlePriority::seconds() const {
   return std::max(0.0, ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-// Reads /proc/N/stat: "N (name) state ...", see proc(5). The name may have blanks and parentheses.
+// Reads N/stat of /proc: "N (name) state ...", see proc(5). The name may have blanks and
+// parentheses.
 std::map<int, IdlePriority::Process> IdlePriority::times() {
   // Among the fields after the name.
   constexpr std::size_t kUser = 11, kSystem = 12, kStart = 19, kPolicy = 38;
   std::map<int, Process> found;
   std::error_code failure;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", failure)) {
+  for (const auto& entry : std::filesystem::directory_iterator(machine_proc(), failure)) {
     const auto process = parse_number<int>(entry.path().filename().string(), 1, INT32_MAX);
     if (!process) continue;
     std::ifstream file(entry.path() / "stat");
@@ -75,8 +74,7 @@ std::map<int, IdlePriority::Process> IdlePriority::times() {
     std::getline(file, text, '\0');  // the whole file; empty if the process has ended
     const std::size_t name_end = text.rfind(')');
     if (name_end == std::string::npos) continue;  // the process has ended
-    std::istringstream after(text.substr(name_end + 1));
-    const std::vector<std::string> fields(std::istream_iterator<std::string>(after), {});
+    const std::vector<std::string> fields = words_in(text.substr(name_end + 1));
     if (fields.size() <= kPolicy || fields[kPolicy] != std::to_string(SCHED_IDLE)) continue;
     const auto user = parse_number<double>(fields[kUser], 0, 1e18);
     const auto system = parse_number<double>(fields[kSystem], 0, 1e18);

@@ -159,16 +159,23 @@ std::optional<BidirectionalGoodput> measure_both(const Network& network, const L
   return both;
 }
 
+// Returns the first host link and the first trunk of every setting.
+std::vector<int> distinct_links(const Topology& topology) {
+  const LinkClasses classes = link_classes(topology);
+  std::set<std::pair<int, bool>> seen;
+  std::vector<int> links;
+  for (int i = 0; i < topology.links(); ++i)
+    if (seen.insert({classes.class_of[as_index(i)], topology.is_trunk(i)}).second)
+      links.push_back(i);
+  return links;
+}
+
 }  // namespace
 
 std::vector<LinkProbe> link_probes(const Topology& topology, bool each_way) {
   const Routes routes(topology);
-  const LinkClasses classes = link_classes(topology);
-  std::set<std::pair<int, bool>> seen;
   std::vector<LinkProbe> probes;
-  for (int i = 0; i < topology.links(); ++i) {
-    const bool trunk = topology.is_trunk(i);
-    if (!seen.insert({classes.class_of[as_index(i)], trunk}).second) continue;
+  for (const int i : distinct_links(topology)) {
     Direction up_shape = topology.link(i).up, down_shape = topology.link(i).down;
     up_shape.impairment = down_shape.impairment = {};  // a delay does not change the ceiling
     for (const bool up : {true, false}) {
@@ -179,6 +186,16 @@ std::vector<LinkProbe> link_probes(const Topology& topology, bool each_way) {
     }
   }
   return probes;
+}
+
+std::vector<std::string> links_without_probe(const Topology& topology) {
+  const std::vector<LinkProbe> probes = link_probes(topology);
+  std::vector<std::string> names;
+  for (const int link : distinct_links(topology))
+    if (topology.link(link).throttled() &&
+        std::ranges::none_of(probes, [&](const LinkProbe& one) { return one.hop.link == link; }))
+      names.push_back(topology.link_name(link));
+  return names;
 }
 
 bool pushes_back(const Topology& topology, const Routes& routes, const LinkProbe& probe) {

@@ -28,6 +28,9 @@ struct LinkProbe {
 /// @param each_way  probes the downlink even if its settings equal the uplink's
 std::vector<LinkProbe> link_probes(const Topology& topology, bool each_way = false);
 
+/// Returns the names of the distinct links with a rate that link_probes() leaves out.
+std::vector<std::string> links_without_probe(const Topology& topology);
+
 /// Returns true if the probe has one flow, which fills the link, and both this flow and its reverse
 /// flow are limited_at_sender(). No switch then drops frames, so TCP must reach the ceiling in both
 /// directions at the same time.

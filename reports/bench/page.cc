@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 
+#include "base/escape.h"
+#include "base/text.h"
 #include "reports/bench/bench.h"
 #include "reports/figures/style.h"
 #include "reports/page/page.h"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/escape.h"
 #include "reports/figures/style.h"
 #include "reports/text/phrases.h"
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "reports/text/phrases.h"
 
 namespace thinpipe {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/escape.h"
 #include "base/memory_file.h"
 #include "base/text.h"
 #include "reports/figures/drawing.h"

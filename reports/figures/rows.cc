@@ -5,11 +5,11 @@
 #include <cmath>
 #include <functional>
 
+#include "base/escape.h"
 #include "base/text.h"
 #include "reports/figures/chart.h"
 #include "reports/figures/drawing.h"
 #include "reports/figures/style.h"
-#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {

@@ -156,14 +156,18 @@ void compare_all(const Measured& before, const Measured& after, const GatePolicy
   }
 }
 
-// Sets the verdicts of all times together, with the false discovery rate `alpha`.
-void judge(std::vector<Tested>& tested, double alpha) {
-  const auto accepted = [&](double Tested::*p) {
+// Sets the verdicts of all times together, with the false discovery rate `alpha`. `settled_worse`
+// and `settled_better` are the p-values of times that have their verdicts already.
+void judge(std::vector<Tested>& tested, double alpha, const std::vector<double>& settled_worse = {},
+           const std::vector<double>& settled_better = {}) {
+  const auto accepted = [&](double Tested::*p, const std::vector<double>& settled) {
     std::vector<double> values;
     for (const Tested& one : tested) values.push_back(one.*p);
+    values.insert(values.end(), settled.begin(), settled.end());
     return benjamini_hochberg(values, alpha);
   };
-  const std::vector<bool> worse = accepted(&Tested::p_worse), better = accepted(&Tested::p_better);
+  const std::vector<bool> worse = accepted(&Tested::p_worse, settled_worse);
+  const std::vector<bool> better = accepted(&Tested::p_better, settled_better);
   for (std::size_t i = 0; i < tested.size(); ++i) {
     Verdict& verdict = tested[i].comparison.verdict;
     verdict = worse[i]                    ? Verdict::kWorse
@@ -229,13 +233,19 @@ Tested test_launches(const SeriesName& name, const MetricSeries& before, const M
 void refuse_other_conditions(const Measured& baseline, const Measured& measured, Times times,
                              GateOutcome& outcome) {
   // Jobs of one file may have different settings; a point's id names the job.
-  if (baseline.launches > 0 && measured.launches > 0 && measured.kind != kJobKind)
-    for (const std::string& difference : subject_differences(baseline.header, measured.header))
-      outcome.missing.push_back("not what the baseline measured: " + difference);
-  for (const std::string& difference : measured.mixed)
+  if (measured.kind != kJobKind) {
+    if (baseline.launches > 0 && measured.launches > 0)
+      for (const std::string& difference : subject_differences(baseline.header, measured.header))
+        outcome.missing.push_back("not what the baseline measured: " + difference);
+    for (const Measured* side : {&baseline, &measured})
+      for (const std::string& difference : side->subjects)
+        outcome.missing.push_back(side->file.string() +
+                                  " has launches of several settings: " + difference);
+  }
+  for (const std::string& difference : measured.machines)
     outcome.missing.push_back("the machine changed between launches: " + difference);
   if (times != Times::kAll) return;
-  for (const std::string& difference : baseline.mixed)
+  for (const std::string& difference : baseline.machines)
     outcome.missing.push_back("the baseline has launches of several machines: " + difference);
   for (const std::string& difference : machine_differences(baseline.header, measured.header))
     outcome.missing.push_back("another machine than the baseline's: " + difference);
@@ -350,12 +360,15 @@ GateOutcome PairedGate::look(const Measured& before, const Measured& after) {
   outcome.in_turns = before.in_turns && after.in_turns;
   check_sides(before, after, policy_, outcome);
   std::vector<Tested> tested;
+  std::vector<double> settled_worse, settled_better;
   compare_all(before, after, policy_, /*direction_counts=*/true, outcome,
               [&](const SeriesName& name, const MetricSeries& old, const MetricSeries& series) {
                 // A ratio repeats another time of the same launch.
                 if (is_ratio(series)) return;
                 if (const auto known = settled_.find(name); known != settled_.end()) {
-                  outcome.comparisons.push_back(known->second);
+                  outcome.comparisons.push_back(known->second.comparison);
+                  settled_worse.push_back(known->second.p_worse);
+                  settled_better.push_back(known->second.p_better);
                   return;
                 }
                 const std::vector<double> differences =
@@ -367,10 +380,10 @@ GateOutcome PairedGate::look(const Measured& before, const Measured& after) {
                 const double margin = policy_.of(name.first, name.second, policy_.margin).margin;
                 tested.push_back(test_pairs(name, old, series, differences, margin, alpha));
               });
-  judge(tested, alpha);
+  judge(tested, alpha, settled_worse, settled_better);
   for (Tested& one : tested) {
     if (one.comparison.verdict != Verdict::kUnclear)
-      settled_.emplace(one.comparison.name, one.comparison);
+      settled_[one.comparison.name] = {one.comparison, one.p_worse, one.p_better};
     outcome.comparisons.push_back(std::move(one.comparison));
   }
   sort_worst_first(outcome.comparisons);

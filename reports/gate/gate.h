@@ -92,8 +92,13 @@ class PairedGate {
   GateOutcome look(const Measured& before, const Measured& after);
 
  private:
+  struct Settled {
+    MetricComparison comparison;
+    double p_worse = 1, p_better = 1;  // at the look that settled it
+  };
+
   GatePolicy policy_;
-  std::map<SeriesName, MetricComparison> settled_;
+  std::map<SeriesName, Settled> settled_;
   int looks_ = 0;
 };
 

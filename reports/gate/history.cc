@@ -16,13 +16,37 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Returns whether `next` is the rest of `launch`, as after `--resume` or `merge`: it has the same
+// settings and machine, and no point in common that `launch` finished. A file with jobs has one
+// launch for each job.
+bool continues(const TypedLaunch& launch, const TypedLaunch& next) {
+  return launch.header.kind == next.header.kind && launch.header.kind != kJobKind &&
+         subject_differences(launch.header, next.header).empty() &&
+         machine_differences(launch.header, next.header).empty() &&
+         std::ranges::none_of(next.points, [&](const auto& entry) {
+           const auto earlier = launch.points.find(entry.first);
+           return earlier != launch.points.end() && earlier->second.status == Status::kOk;
+         });
+}
+
+void add_points(TypedLaunch&& next, TypedLaunch& launch) {
+  launch.header = std::move(next.header);
+  for (auto& [id, point] : next.points) launch.points[id] = std::move(point);
+}
+
 std::vector<TypedLaunch> read_entries(const std::vector<fs::path>& folders,
                                       std::vector<std::string>& notes) {
   std::vector<TypedLaunch> entries;
   for (const fs::path& folder : folders)
     for (fs::path& file : history_files(folder)) {
       try {
-        for (TypedLaunch& launch : typed_launches(file)) entries.push_back(std::move(launch));
+        std::vector<TypedLaunch> launches = typed_launches(file);
+        for (std::size_t i = 0; i < launches.size(); ++i) {
+          if (i > 0 && continues(entries.back(), launches[i]))
+            add_points(std::move(launches[i]), entries.back());
+          else
+            entries.push_back(std::move(launches[i]));
+        }
       } catch (const InputError& error) {
         notes.push_back(std::string(error.what()) + " (file skipped)");
       }
@@ -185,9 +209,11 @@ History read_history(const std::vector<fs::path>& folders) {
         if (!series.entries.empty() && history.origins[series.entries.front().launch].subject !=
                                            history.origins[launch].subject)
           continue;
-        series.unit = metric.unit;
-        series.better = metric.better;
-        series.kind = metric.kind;
+        if (series.entries.empty()) {
+          series.unit = metric.unit;
+          series.better = metric.better;
+          series.kind = metric.kind;
+        }
         series.entries.push_back({launch, entry.header.created, entry.file,
                                   metric.kind == "timed" ? median(samples) : mean(samples)});
       }

@@ -50,10 +50,10 @@ struct History {
 std::vector<std::filesystem::path> history_files(const std::filesystem::path& folder_or_file);
 
 /// Reads every `*.jsonl` file in a folder and its subfolders. Returns one entry for each launch,
-/// ordered by `created`. Leaves out launches whose kind (`run`, `bench`, ...) differs from the
-/// newest launch's. From launches on other machines than the newest launch's, leaves out times in
-/// seconds. Leaves out of a series the launches with another subject, such as another trace, than
-/// the series' newest launch.
+/// ordered by `created`; launches that continue one another (`--resume`, `merge`) are one. Leaves
+/// out launches whose kind (`run`, `bench`, ...) differs from the newest launch's. From launches on
+/// other machines than the newest launch's, leaves out times in seconds. Leaves out of a series the
+/// launches with another subject, such as another trace, than the series' newest launch.
 /// @throws InputError when the folder does not exist or has no launch
 History read_history(const std::filesystem::path& folder);
 /// Reads several folders, or single files.

@@ -5,22 +5,20 @@
 #include "base/error.h"
 #include "base/input_file.h"
 #include "base/statistics.h"
+#include "base/text.h"
 #include "reports/record/reader.h"
-#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
 
 void add_header(const Header& header, Measured& measured) {
-  if (measured.launches > 0)
+  if (measured.launches > 0) {
     for (const std::string& difference : machine_differences(measured.header, header))
-      add_once(measured.mixed, difference);
+      add_once(measured.machines, difference);
+    for (const std::string& difference : subject_differences(measured.header, header))
+      add_once(measured.subjects, difference);
+  }
   measured.header = header;
-}
-
-void add_difference(const std::string& name, const nlohmann::json& one, const nlohmann::json& other,
-                    std::vector<std::string>& differences) {
-  if (one != other) differences.push_back(name + ": " + one.dump() + " against " + other.dump());
 }
 
 // Appends the launches of `more`, which also sets unit, better and kind.

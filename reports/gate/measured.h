@@ -36,7 +36,8 @@ struct Measured {
   std::size_t launches = 0;
   bool in_turns = false;  ///< value i of a launch and value i of the other side are of one moment
   Header header;          ///< of the last launch
-  std::vector<std::string> mixed;               ///< machine_differences() between its launches
+  std::vector<std::string> machines;            ///< machine_differences() between its launches
+  std::vector<std::string> subjects;            ///< subject_differences() between its launches
   std::map<SeriesName, MetricSeries> series;    ///< of points that are `ok`
   std::map<std::string, std::string> not_good;  ///< ids of other points, with reasons
 };

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/escape.h"
 #include "base/plain_table.h"
 #include "reports/text/phrases.h"
 

@@ -16,14 +16,6 @@
 namespace thinpipe {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
-
 // A value, with its file, line and key for errors.
 struct Setting {
   std::string where, key;

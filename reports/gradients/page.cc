@@ -2,6 +2,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/escape.h"
 #include "base/text.h"
 #include "reports/gradients/summary.h"
 #include "reports/page/page.h"

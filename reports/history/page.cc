@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/escape.h"
 #include "reports/figures/style.h"
 #include "reports/gradients/records.h"
 #include "reports/page/page.h"

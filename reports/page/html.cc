@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/escape.h"
 #include "base/text.h"
 #include "reports/figures/figure.h"
 #include "reports/figures/style.h"

@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "base/error.h"
+#include "base/escape.h"
 #include "base/text.h"
 #include "reports/page/page.h"
 #include "reports/text/phrases.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/escape.h"
 #include "base/text.h"
 #include "reports/figures/figure.h"
 #include "reports/figures/style.h"

@@ -59,8 +59,7 @@ void add_differences(const nlohmann::json& one, const nlohmann::json& other,
                      std::span<const char* const> keys, std::vector<std::string>& differences) {
   for (const char* key : keys) {
     const auto a = one.find(key), b = other.find(key);
-    if (a == one.end() || b == other.end() || *a == *b) continue;
-    differences.push_back(std::string(key) + ": " + a->dump() + " against " + b->dump());
+    if (a != one.end() && b != other.end()) add_difference(key, *a, *b, differences);
   }
 }
 
@@ -142,9 +141,20 @@ const char* status_name(Status status) {
   return kNames[static_cast<std::size_t>(status)];
 }
 
+bool Axes::answers_compressed() const {
+  for (const std::string_view key : {"pull=", "second="}) {
+    const std::size_t at = collective.find(key);
+    if (at == std::string::npos) continue;
+    const std::string_view value = std::string_view(collective).substr(at + key.size());
+    if (!value.starts_with("none") && !value.starts_with("same")) return true;
+  }
+  return false;
+}
+
 std::optional<Baseline> Axes::baseline() const {
   if (bucketing.find("local_steps=") != std::string::npos) return std::nullopt;
   if (collective.find("-qgz") != std::string::npos) return std::nullopt;  // 4-bit sums
+  if (answers_compressed()) return std::nullopt;
   if (method == "none") return Baseline::kFp32;
   if (method == "bf16" && !collective.starts_with("allgather-")) return Baseline::kBf16;
   return std::nullopt;
@@ -272,6 +282,11 @@ std::vector<CalibratedLinkRecord> calibrated_links(const Records& records) {
       links.push_back(std::move(link));
     }
   return links;
+}
+
+void add_difference(const std::string& name, const nlohmann::json& one, const nlohmann::json& other,
+                    std::vector<std::string>& differences) {
+  if (one != other) differences.push_back(name + ": " + one.dump() + " against " + other.dump());
 }
 
 std::vector<std::string> machine_differences(const nlohmann::json& one,

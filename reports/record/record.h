@@ -112,9 +112,12 @@ struct Axes {
     return collective + (bucketing.empty() ? "" : ", " + bucketing) +
            (device == "cpu" ? "" : ", " + device);
   }
+  /// Returns whether servers, or owners of slices (two shots), compress their answers by a method
+  /// of their own.
+  bool answers_compressed() const;
   /// Returns the baseline that these axes measure; nullopt if they measure none. Local steps are no
   /// baseline, because they send less; nor are 16-bit gradients that are all-gathered instead of
-  /// summed.
+  /// summed, nor compressed answers.
   std::optional<Baseline> baseline() const;
 };
 
@@ -253,6 +256,10 @@ struct CalibratedLinkRecord {
 /// entries that do not have the form in docs/records.md. Ignoring them is safe, because calibration
 /// is optional, and each measured point says itself whether its link passed calibration.
 std::vector<CalibratedLinkRecord> calibrated_links(const Records& records);
+
+/// Adds `name: A against B`, with the values as JSON, if they differ.
+void add_difference(const std::string& name, const nlohmann::json& one, const nlohmann::json& other,
+                    std::vector<std::string>& differences);
 
 /// Returns the differences between the machines of two fingerprints, each as `cpu: "A" against
 /// "B"`. Compares CPU, cores, hyper-threading, turbo, governor, caches, memory, limits, kernel, the

@@ -10,6 +10,7 @@
 #include "base/input_file.h"
 #include "base/output_file.h"
 #include "base/plain_table.h"
+#include "base/text.h"
 #include "reports/page/page.h"
 #include "reports/page/table.h"
 #include "reports/reproduction/reproduction.h"

@@ -8,9 +8,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/escape.h"
 #include "reports/figures/style.h"
 #include "reports/page/page.h"
-#include "reports/text/phrases.h"
 
 namespace thinpipe {
 namespace {
@@ -123,8 +123,12 @@ Reproduction reproduced(ReproductionPlan plan, std::vector<ArmRecords> arms, boo
 
 bool Reproduction::nothing_trusted() const {
   return plan.rests_on_times &&
-         std::none_of(findings.begin(), findings.end(),
-                      [](const JudgedFinding& finding) { return finding.measured.has_value(); });
+         std::ranges::any_of(findings,
+                             [](const JudgedFinding& finding) {
+                               return finding.appeared == Appeared::kDistrusted;
+                             }) &&
+         std::ranges::none_of(
+             findings, [](const JudgedFinding& finding) { return finding.measured.has_value(); });
 }
 
 bool Reproduction::complete() const {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/escape.h"
 #include "reports/page/page.h"
 #include "reports/run/figures.h"
 #include "reports/run/rate_slider.h"

@@ -18,6 +18,7 @@
 #include <set>
 #include <utility>
 
+#include "base/escape.h"
 #include "reports/figures/style.h"
 #include "reports/text/phrases.h"
 #include "reports/verdict/verdict.h"

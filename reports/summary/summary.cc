@@ -129,12 +129,12 @@ BreakEven break_even_of(const Series& series, std::optional<Estimate> Cell::*spe
 void compare_with_baselines(Group& group) {
   for (Series& series : group.series) {
     for (Cell& cell : series.cells) {
-      // If one of two measured baselines has no trusted time, nobody knows which is the faster.
-      const bool some_untrusted = std::ranges::any_of(group.series, [&](const Series& one) {
-        return one.is_baseline() && one.at(cell.rate) != nullptr &&
-               group.baseline(cell.rate, one.baseline) == nullptr;
+      // If one of two measured baselines has no trusted time at this rate, nobody knows which is
+      // the faster. It may also lack a point, as in a shard or an interrupted run.
+      const bool unknown = std::ranges::any_of(group.series, [&](const Series& one) {
+        return one.is_baseline() && group.baseline(cell.rate, one.baseline) == nullptr;
       });
-      const Series* fastest = some_untrusted ? nullptr : group.baseline(cell.rate);
+      const Series* fastest = unknown ? nullptr : group.baseline(cell.rate);
       cell.speedup = speedup_over(fastest, cell);
       if (cell.speedup) cell.over = fastest->label;
       cell.over_bf16 = speedup_over(group.baseline(cell.rate, Baseline::kBf16), cell);

@@ -1,45 +1,8 @@
-// Escaping for HTML, Markdown and comma-separated values.
+// Escaping for Markdown and comma-separated values.
+#include "base/escape.h"
 #include "reports/text/phrases.h"
 
 namespace thinpipe {
-namespace {
-
-bool is_control(char byte) {
-  return (static_cast<unsigned char>(byte) < 0x20 && byte != '\t' && byte != '\n') || byte == 0x7f;
-}
-
-constexpr const char* kReplacement = "\xef\xbf\xbd";  // U+FFFD in UTF-8
-
-}  // namespace
-
-std::string escape_html(std::string_view text) {
-  std::string escaped;
-  for (const char byte : text) {
-    switch (byte) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:
-        if (is_control(byte))
-          escaped += kReplacement;
-        else
-          escaped += byte;
-    }
-  }
-  return escaped;
-}
 
 std::string escape_markdown(std::string_view text) {
   // Parentheses have a meaning only after brackets, which are escaped.

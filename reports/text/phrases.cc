@@ -67,13 +67,6 @@ std::string counted(std::size_t count, const std::string& what, const std::strin
   return fmt::format("{} {}", count, count == 1 ? what : plural.empty() ? what + "s" : plural);
 }
 
-std::size_t add_once(std::vector<std::string>& texts, const std::string& text) {
-  const auto found = std::find(texts.begin(), texts.end(), text);
-  const auto index = static_cast<std::size_t>(found - texts.begin());
-  if (found == texts.end()) texts.push_back(text);
-  return index;
-}
-
 std::string joined(const std::vector<std::string>& parts, const std::string& separator) {
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : separator) + parts[i];

@@ -23,9 +23,6 @@ std::string format_interval(const Estimate& estimate, std::string (*format)(doub
 /// Returns "1 step" or "3 steps". `plural` is needed only if the plural is not the word plus s.
 std::string counted(std::size_t count, const std::string& what, const std::string& plural = "");
 
-/// Adds `text` to `texts` unless it is among them. Returns its index.
-std::size_t add_once(std::vector<std::string>& texts, const std::string& text);
-
 /// Returns the parts with the separator between them.
 std::string joined(const std::vector<std::string>& parts, const std::string& separator);
 
@@ -68,11 +65,8 @@ struct Way {
 /// without bucketing options if all collectives are equal.
 std::vector<std::string> way_labels(const std::vector<Way>& ways);
 
-// Escapes: records are outside input, and their contents are text, never markup.
-
-/// Escapes HTML and XML text and quoted attributes: & < > " ' become entities; control characters
-/// other than tab and line end become U+FFFD.
-std::string escape_html(std::string_view text);
+// Escapes: records are outside input, and their contents are text, never markup. escape_html() is
+// in base/escape.h.
 
 /// Escapes one line of Markdown with embedded HTML: entities, and backslashes before punctuation
 /// with a meaning. Line ends become spaces.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "reports/figures/style.h"
 #include "reports/statistics/statistics.h"
 #include "reports/text/phrases.h"

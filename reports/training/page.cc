@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/escape.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "reports/page/page.h"
 #include "reports/page/table.h"

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/plain_table.h"
+#include "base/text.h"
 #include "reports/statistics/statistics.h"
 #include "reports/text/phrases.h"
 

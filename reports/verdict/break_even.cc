@@ -205,8 +205,13 @@ std::vector<std::string> break_even_lines(const Summary& summary, std::size_t co
       if (series.is_baseline()) continue;
       const std::string name = prefix + series.label, rest = statement(group, series);
       std::string more;
+      // A statement about all rates must name the rates that it leaves out.
+      if (trusted_rates(series).size() > 1 &&
+          (series.break_even.kind == BreakEven::Kind::kPaysEverywhere ||
+           series.break_even.kind == BreakEven::Kind::kPaysNowhere))
+        more = untrusted_rates(group, series);
       if (const std::string predicted = predicted_break_even(series); !predicted.empty())
-        more = "predicted " + predicted;
+        more += (more.empty() ? "predicted " : ", predicted ") + predicted;
       if (const std::string noted = note ? note(group, series) : ""; !noted.empty())
         more += (more.empty() ? "" : ", ") + noted;
       std::string line = fitted(name, more.empty() ? rest : rest + ", " + more, columns);

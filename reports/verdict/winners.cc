@@ -70,6 +70,28 @@ std::string target_missed(const Cell& cell) {
          format_number(*median) + ")";
 }
 
+// Returns whether the exchange loses more than the ranks' own payloads do, in a place whose error
+// is not in the records: sums of qgz, selections of sparse all-reduces, answers of servers.
+bool loses_more_on_the_way(const Cell& cell) {
+  if (cell.used.empty()) return false;
+  const Axes& axes = cell.used.front()->axes;
+  const auto has = [&](std::string_view part) {
+    return axes.collective.find(part) != std::string::npos;
+  };
+  if (axes.collective.starts_with("pushpull-"))
+    return !cell.median_of_metric("second_relative_error"_metric) && !axes.baseline() &&
+           !has("pull=none") && !has("second=none");
+  return has("-qgz") || axes.collective.starts_with("sparsereduce-");
+}
+
+// Returns an upper bound of the aggregate's relative error; nothing where it is not known.
+std::optional<double> greatest_error(const Cell& cell) {
+  const std::optional<double> error = cell.median_of_metric("relative_error"_metric);
+  if (!error || loses_more_on_the_way(cell)) return std::nullopt;
+  const double second = cell.median_of_metric("second_relative_error"_metric).value_or(0);
+  return *error + second * (1 + *error);
+}
+
 // Returns a sentence with the payload and the error that a compressor has in return for its speed:
 // " It sends 0.9 % of the bytes, and its decoded gradient has a relative error of 88 %."
 std::string price(const Cell& cell) {
@@ -80,7 +102,8 @@ std::string price(const Cell& cell) {
   if (payload && dense && *dense > 0)
     clauses.push_back("it sends " + format_percent(*payload / *dense) + " of the bytes");
   if (error)
-    clauses.push_back("its decoded gradient has a relative error of " + format_percent(*error));
+    clauses.push_back("its decoded gradient has a relative error of " + format_percent(*error) +
+                      (loses_more_on_the_way(cell) ? " before the exchange loses more" : ""));
   if (std::string missed = target_missed(cell); !missed.empty())
     clauses.push_back(std::move(missed));
   if (clauses.empty()) return "";
@@ -119,7 +142,7 @@ std::string sentences_on(const Group& group, const Run& run, std::set<const Seri
              format_time(first.cell->step_time->value) + " a step" +
              (run.size() > 1 ? " at " + format_rate(first.rate) : "") +
              (baseline == nullptr ? "; there is no trusted baseline to compare with."
-                                  : "; one of the baselines has no trusted time.") +
+                                  : "; one of the baselines has no trusted time there.") +
              cost + tie_sentence(run);
     case Outcome::Kind::kWins:
       return first.best->label + " is fastest" + at + ": " + times(run) + "." + cost +
@@ -139,13 +162,13 @@ constexpr std::array kErrors = {0.01, 0.1, 0.5, 0.9};
 
 // Returns the fastest compressor or baseline whose relative error is at most `most_error`. Leaves
 // out compressors that are not significantly faster than the faster baseline. Null where no error
-// is known.
+// is known, and leaves out collectives that add to it.
 const Series* fastest_within(const Group& group, double rate, double most_error) {
   const Series* best = nullptr;
   for (const Series& series : group.series) {
     const Cell* cell = series.at(rate);
     if (!is_trusted(cell)) continue;
-    const std::optional<double> error = cell->median_of_metric("relative_error"_metric);
+    const std::optional<double> error = greatest_error(*cell);
     if (!error || *error > most_error) continue;
     if (!series.is_baseline() && cell->speedup && pays(*cell->speedup) != Pays::kYes) continue;
     if (best == nullptr || cell->step_time->value < best->at(rate)->step_time->value)

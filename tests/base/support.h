@@ -1,5 +1,5 @@
-// Helpers for the tests of every library: a temporary folder for the test, the bytes of files, the
-// words of a text, and the error message of an input that is refused.
+// Helpers for the tests of every library: a temporary folder for the test, the bytes of files, and
+// the error message of an input that is refused.
 #pragma once
 
 #include <stdlib.h>
@@ -14,7 +14,6 @@
 #include <iterator>
 #include <optional>
 #include <span>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -89,12 +88,6 @@ inline std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
   std::vector<std::byte> bytes;
   for (int value : values) bytes.push_back(static_cast<std::byte>(value));
   return bytes;
-}
-
-/// Returns the words of a text, which blanks and line breaks separate.
-inline std::vector<std::string> words_in(const std::string& text) {
-  std::istringstream words(text);
-  return {std::istream_iterator<std::string>(words), {}};
 }
 
 /// A safetensors file: u64 length, header as given, buffer of so many bytes.

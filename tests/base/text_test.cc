@@ -1,5 +1,5 @@
-// Text as people read and write it: words, numbers, keys with values, what a terminal shows, plain
-// tables, and units.
+// Text as people read and write it: words, numbers, keys with values, what a terminal or a page
+// shows, plain tables, and units.
 #include "base/text.h"
 
 #include <gmock/gmock.h>
@@ -10,7 +10,9 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <vector>
 
+#include "base/escape.h"
 #include "base/key_values.h"
 #include "base/plain_table.h"
 #include "base/units.h"
@@ -28,6 +30,31 @@ using Parts = std::vector<std::string>;
 TEST(Split, KeepsEmptyParts) {
   EXPECT_EQ(split("a,,b", ','), (std::vector<std::string>{"a", "", "b"}));
   EXPECT_EQ(split("", ','), (std::vector<std::string>{""}));
+}
+
+TEST(WordsIn, BlanksSeparate) {
+  EXPECT_EQ(words_in(" a\tb \n\r\v\f c"), (Parts{"a", "b", "c"}));
+  EXPECT_EQ(words_in("a b "), (Parts{"a", "b"}));
+  EXPECT_EQ(words_in(""), Parts());
+  EXPECT_EQ(words_in(" \n"), Parts());
+}
+
+TEST(AddOnce, ReturnsThePlace) {
+  std::vector<std::string> texts;
+  EXPECT_EQ(add_once(texts, "a"), 0U);
+  EXPECT_EQ(add_once(texts, "bb"), 1U);
+  EXPECT_EQ(add_once(texts, "a"), 0U);
+  const auto length = [](const std::string& text) { return text.size(); };
+  EXPECT_EQ(add_once(texts, "c", length), 0U);  // as long as "a"
+  EXPECT_EQ(texts, (Parts{"a", "bb"}));
+}
+
+TEST(EscapeHtml, TakesMarkupAndControlCharactersForText) {
+  EXPECT_EQ(escape_html("<a href=\"x\" id='y'>&"),
+            "&lt;a href=&quot;x&quot; id=&#39;y&#39;&gt;&amp;");
+  EXPECT_EQ(escape_html(std::string("a\0b\x1b", 4)),
+            "a\xef\xbf\xbd"
+            "b\xef\xbf\xbd");
 }
 
 TEST(PlainFileName, KeepsWhatTellsSpecsApart) {

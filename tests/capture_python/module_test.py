@@ -107,6 +107,19 @@ class ModuleTest(support.TestCase):
     def test_clipped_later_with_steps_that_are_not_marked(self):
         self.check("mlp", [3, 4], steps=2, spoil=True)
 
+    def test_a_forward_pass_after_the_gradients_belongs_to_no_step(self):
+        model = nn.Linear(6, 3)
+        capture = thinpipe_capture.module(model, self.trace, steps=2, first=0)
+        for _ in range(2):
+            with capture.step():
+                capture.loss(model(torch.ones(4, 6)).square().mean()).backward()
+                accuracy = model(torch.ones(4, 6)).mean()  # with gradients enabled
+                self.assertTrue(accuracy.requires_grad)
+        capture.close()
+        for step in read_trace(self.trace)["steps"]:
+            self.assertNotIn("forward_passes", step["workers"][0])
+            self.assertGreater(step["workers"][0]["backward"], 0)
+
     def test_accumulation(self):
         for mark in (False, True):
             with self.subTest(mark=mark):

@@ -19,6 +19,7 @@
 
 #include "compressors/compressor.h"
 #include "tests/base/support.h"
+#include "tests/collectives/push_pull_traffic.h"
 #include "tests/collectives/thread_transport.h"
 #include "workloads/collectives/push_pull_collective.h"
 #include "workloads/collectives/push_pull_options.h"

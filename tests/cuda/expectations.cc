@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/splitmix64.h"
+#include "base/text.h"
 #include "tests/base/support.h"
 #include "tests/cuda/side_by_side.h"
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "compressors/cuda/grid/serial_device.h"
 #include "compressors/cuda/kernels/batch.h"
 #include "compressors/cuda/make.h"
-#include "tests/base/support.h"
 #include "tests/cuda/side_by_side.h"
 
 namespace thinpipe::cuda {

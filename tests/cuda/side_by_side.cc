@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-#include "tests/base/support.h"
+#include "base/text.h"
 
 namespace thinpipe::cuda {
 namespace {

@@ -16,7 +16,6 @@
 #include "netem/link/link_keys.h"
 #include "netem/link/link_spec.h"
 #include "netem/topology/spec.h"
-#include "tests/base/support.h"
 #include "workloads/collectives/collectives.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);

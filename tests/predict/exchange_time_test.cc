@@ -13,7 +13,6 @@
 
 #include "workloads/collectives/flow_graph.h"
 #include "workloads/collectives/traffic.h"
-#include "workloads/predict/closed_forms.h"
 #include "workloads/predict/exchange_time.h"
 
 namespace thinpipe {

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "tests/collectives/push_pull_traffic.h"
 #include "workloads/collectives/traffic.h"
 #include "workloads/predict/exchange_time.h"
 

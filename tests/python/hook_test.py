@@ -226,10 +226,13 @@ class Uses(TestCase):
                 training.hook.set_epoch(epoch)
                 training.run(4 * epoch, 4 * epoch + 4)
             assert_same_on_all_ranks(training.parameters())
-            assert set(training.hook.statistics()) <= {f"bucket{i}" for i in range(9)}
+            found = training.hook.statistics()
+            assert found and set(found) <= {f"bucket{i}" for i in range(9)}, found
+            assert all(unit["encodes"] > 0 for unit in found.values()), found
             static = Training("topk:ratio=0.1", rank, granularity="bucket",
                               ddp_options={"static_graph": True}).run(0, 5)
             assert_same_on_all_ranks(static.parameters())
+            assert static.hook.statistics(), "nothing was compressed"
             exempt = Training("topk:ratio=0.1", rank, min_elements=100).run(0, 3)
             assert set(exempt.hook.statistics()) == {"0.weight", "2.weight", "4.weight"}
             assert_same_on_all_ranks(exempt.parameters())

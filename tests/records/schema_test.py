@@ -97,7 +97,7 @@ class Schema(RecordsTest):
         self.hold(merged, {"header", "point"})
         self.assertEqual(len(merged), 2 * (1 + 1 + 8))
         refusal = self.thinpipe("merge", "one", "three", "--out", "other", expect=2).stderr
-        self.assertIn("seed: 1 vs. 2", refusal)
+        self.assertIn("seed: 1 against 2", refusal)
         self.assertFalse((self.folder / "other").exists())
         self.assertIn("there are records already",
                       self.thinpipe("merge", "one", "--out", "whole", expect=2).stderr)

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "compressors/registry.h"
+#include "tests/collectives/push_pull_traffic.h"
 #include "tests/replay/replay_ranks.h"
 #include "workloads/collectives/collectives.h"
 #include "workloads/collectives/push_pull_collective.h"

@@ -1,6 +1,6 @@
 // Simulated steps, against the closed forms and the message model of workloads/predict, which know
 // nothing of SimGrid.
-#include "workloads/simulate/step.h"
+#include "workloads/simulate/cluster.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -8,7 +8,6 @@
 
 #include "tests/base/support.h"
 #include "tests/synthetic/ks.h"
-#include "workloads/synthetic/spec.h"
 #include "workloads/synthetic/synthetic.h"
 
 namespace thinpipe {

@@ -145,7 +145,7 @@ std::vector<Spec> expand_collectives(std::string_view text) {
   for (const std::string& one : whole)
     for (const Spec& spec : expand_specs(one)) {
       check_collective(spec);
-      if (std::find(specs.begin(), specs.end(), spec) == specs.end()) specs.push_back(spec);
+      add_once(specs, spec);
     }
   return specs;
 }

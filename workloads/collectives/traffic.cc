@@ -1,13 +1,12 @@
 #include "workloads/collectives/traffic.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "base/error.h"
 #include "workloads/collectives/collectives.h"
-#include "workloads/collectives/segments.h"
 #include "workloads/collectives/streams.h"
 
 namespace thinpipe {
@@ -26,12 +25,6 @@ template <class Form>
 const Form& closed(const std::optional<Form>& form, const Spec& collective) {
   if (form && form->traffic != nullptr) return *form;
   throw InputError("collective '" + collective.to_string() + "' has no closed form of its traffic");
-}
-
-// Returns the volume of a payload with its head.
-Volume volume_of(std::size_t payload) {
-  const std::size_t framed = kUnitHeadBytes + payload;
-  return {segments_of_bytes(framed), framed};
 }
 
 }  // namespace
@@ -88,25 +81,6 @@ Traffic block_gather_traffic(std::span<const std::size_t> sizes, int rank) {
     traffic.received += of(own + have, some);
   }
   return traffic;
-}
-
-std::vector<Traffic> push_pull_traffic(const PushPullLayout& layout,
-                                       std::span<const std::vector<std::size_t>> push,
-                                       std::span<const std::size_t> pull) {
-  std::vector<Traffic> ranks(static_cast<std::size_t>(layout.ranks()));
-  for (std::size_t unit = 0; unit < layout.units.size(); ++unit) {
-    Traffic& server =
-        ranks[static_cast<std::size_t>(layout.rank_of_server(layout.units[unit].server))];
-    for (std::size_t worker = 0; worker < push.size(); ++worker) {
-      if (&ranks[worker] == &server) continue;  // a slice that the rank itself averages
-      const Volume up = volume_of(push[worker][unit]), down = volume_of(pull[unit]);
-      ranks[worker].sent += up;
-      ranks[worker].received += down;
-      server.sent += down;
-      server.received += up;
-    }
-  }
-  return ranks;
 }
 
 }  // namespace thinpipe

@@ -5,11 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "compressors/element_type.h"
 #include "compressors/spec.h"
-#include "workloads/collectives/push_pull_options.h"
 #include "workloads/collectives/segments.h"
 
 namespace thinpipe {
@@ -152,16 +150,7 @@ SparseTraffic sparse_all_reduce_traffic(const Spec& collective, const SparseSize
 /// @throws InputError as sparse_all_reduce_traffic
 int sparse_all_reduce_steps(const Spec& collective, int ranks);
 
-// Workers and parameter servers, in one step.
-
-/// The longest chain of messages: a push and its answer.
+/// The longest chain of messages of workers and parameter servers: a push and its answer.
 inline constexpr int kPushPullSteps = 2;
-
-/// Returns the traffic of every rank, workers first, in a step in which all units take part.
-/// @param push  bytes of payloads: push[worker][unit]
-/// @param pull  bytes of each unit's answer, which every worker receives
-std::vector<Traffic> push_pull_traffic(const PushPullLayout& layout,
-                                       std::span<const std::vector<std::size_t>> push,
-                                       std::span<const std::size_t> pull);
 
 }  // namespace thinpipe

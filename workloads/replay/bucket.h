@@ -12,11 +12,9 @@
 #include "workloads/collectives/collective.h"
 #include "workloads/collectives/push_pull_options.h"
 #include "workloads/replay/gradients.h"
-#include "workloads/replay/half_sums.h"
 #include "workloads/replay/plan.h"
 #include "workloads/replay/push_pull_units.h"
-#include "workloads/replay/rounds.h"
-#include "workloads/replay/sparse_sums.h"
+#include "workloads/replay/sums.h"
 
 namespace thinpipe {
 

@@ -118,11 +118,8 @@ bool CompressorRules::Rule::matches(const std::string& tensor) const {
 
 std::vector<Spec> CompressorRules::specs() const {
   std::vector<Spec> specs;
-  const auto add = [&](const Spec& spec) {
-    if (std::find(specs.begin(), specs.end(), spec) == specs.end()) specs.push_back(spec);
-  };
-  for (const Rule& rule : rules_) add(rule.spec);
-  if (!uniform()) add(kUncompressed);
+  for (const Rule& rule : rules_) add_once(specs, rule.spec);
+  if (!uniform()) add_once(specs, kUncompressed);
   return specs;
 }
 

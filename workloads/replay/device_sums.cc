@@ -85,7 +85,7 @@ DeviceRounds::DeviceRounds(const RankDevice& device, DeviceUnits& units, std::si
       device_means_of_(summed),
       down_(device.copies, time_scale),
       up_(device.copies, time_scale) {
-  // A payload of the aggregate is at least as large as the floats of all rounds (rounds.cc).
+  // A payload of the aggregate is at least as large as the floats of all rounds (sums.cc).
   std::size_t bytes = 0, longest = 0;
   for (std::size_t i = 0; i < summed; ++i) {
     const std::size_t most = units.cpu_compressor(i).max_encoded_size();

@@ -14,8 +14,7 @@
 #include "workloads/replay/device_bus.h"
 #include "workloads/replay/device_units.h"
 #include "workloads/replay/pace.h"
-#include "workloads/replay/rounds.h"
-#include "workloads/replay/sparse_sums.h"
+#include "workloads/replay/sums.h"
 
 namespace thinpipe {
 
@@ -50,7 +49,7 @@ class DeviceCodes {
   std::vector<std::span<const std::byte>> slices_;
 };
 
-/// One step's rounds of all-reduces whose compressors run on a device; the counterpart of rounds.h.
+/// One step's rounds of all-reduces whose compressors run on a device; the counterpart of Rounds.
 /// Each round's floats are copied to pinned memory and summed by the ranks' CPUs, and the means are
 /// copied to the device for the next round.
 /// A step: begin(); DeviceUnits::encode(); begin_copies(); run(); decode().

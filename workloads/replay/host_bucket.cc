@@ -178,6 +178,7 @@ void HostBucket::skip() {
 }
 
 void HostBucket::exchange(std::span<float> aggregate) {
+  zero_ = false;
   if (sums_ && rounds_) {
     pace_.reset();
     time_ = rounds_->run(operation<AllReduce>(collective()), ranks_, pace_);
@@ -198,6 +199,7 @@ void HostBucket::exchange(std::span<float> aggregate) {
 }
 
 void HostBucket::decode(std::span<float> aggregate) {
+  zero_ = !sums_ && !gathers_;
   if (!sums_ || rounds_) std::fill_n(aggregate.begin(), float_elements_, 0.0F);
   if (sums_ && rounds_)
     for (std::size_t i = 0; i < float_units_; ++i)

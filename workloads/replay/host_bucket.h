@@ -35,7 +35,10 @@ class HostBucket : public Bucket {
   void encode(const Gradients& gradients, std::uint64_t index) override;
   void skip() override;
   void decode(std::span<float> aggregate) override;
-  bool decodes() const override { return !sums_ || rounds_ || float_units_ < units(); }
+  bool decodes() const override {
+    if (!sums_ && !gathers_) return !zero_;
+    return !sums_ || rounds_ || float_units_ < units();
+  }
 
   bool sent_as_it_lies() const override { return as_it_lies_ && float_units_ == units(); }
   const RoundFloats* rounds() const override { return rounds_.get(); }
@@ -93,6 +96,7 @@ class HostBucket : public Bucket {
   std::unique_ptr<Rounds> rounds_;      ///< where summed units take several, instead of encoded_
   std::unique_ptr<SparseSums> sparse_;  ///< with a sparse all-reduce instead of an all-gather
   Pace pace_;                           ///< of codec work between rounds
+  bool zero_ = false;  ///< this bucket's range of the aggregate is 0 since the last step
   const std::vector<std::span<const std::byte>>* arrived_ = nullptr;
 };
 

@@ -4,6 +4,9 @@
 // SimGrid simulates connections: each pair of ranks has one in each direction, as TCP has, on which
 // messages pass one after the other. Connections share links by max-min fairness, without packets,
 // queues, or losses. A message arrives its path's delay after its last byte left.
+//
+// simulate() takes the steps of all ranks on such a cluster. Compute and codecs only take their
+// time. Exchanges run the code of workloads/collectives over the simulated transport.
 #pragma once
 
 #include <functional>
@@ -46,6 +49,10 @@ class SimulatedCluster {
  private:
   std::unique_ptr<Impl> impl_;
 };
+
+/// Simulates the steps. Ranks begin each step at the same moment, on links with their whole credit.
+/// Call it once in a process. @throws InputError as why_not_simulated(), RunError
+SimulatedSteps simulate(SimulatedNetwork network, const SimulatedWork& work);
 
 // For programs.
 

@@ -1,4 +1,5 @@
-#include "workloads/simulate/step.h"
+// The steps of all ranks in simulated time.
+#include "workloads/simulate/cluster.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +19,6 @@
 #include "workloads/collectives/push_pull_collective.h"
 #include "workloads/collectives/push_pull_server.h"
 #include "workloads/collectives/streams.h"
-#include "workloads/simulate/cluster.h"
 #include "workloads/simulate/folded_memory.h"
 
 namespace thinpipe {

@@ -98,7 +98,7 @@ struct Job {
   float alpha = 1;                  ///< factor of the variance that an element must exceed
   float zeta = 1;                   ///< decay of v
   ValueSize values = {};            ///< of the payload's values
-  std::uint32_t tag = 0;            ///< step for which positions are drawn (random-k)
+  std::uint32_t tag = 0;            ///< step for which numbers are drawn (random-k, PowerSGD)
   std::uint32_t* drawn = nullptr;   ///< drawn positions, one bit per element
   ChunkLayout chunks = {};          ///< for selection by chunks
   const std::uint32_t* densities = nullptr;  ///< [b]: maximum count with Golomb parameter b

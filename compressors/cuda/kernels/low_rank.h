@@ -66,7 +66,7 @@ THINPIPE_KERNEL inline bool is_finite(float x) { return x - x == 0; }
 struct RenewColumns : OnMatrices {
   static constexpr int kThreads = 256;
 
-  bool anew;
+  bool anew;  ///< all columns, with this step's numbers
 
   template <class Block>
   THINPIPE_KERNEL void operator()(Block& block, Shared& /*shared*/) const {
@@ -80,8 +80,10 @@ struct RenewColumns : OnMatrices {
         filled[t] += q[i] != 0 ? 1 : 0;
     });
     const bool is_empty = block.sum(filled) == 0;
+    // A reset has no jobs.
+    const std::uint64_t step = anew && jobs != nullptr ? jobs[matrix.job].tag : 0;
     each_of(block, is_empty || anew ? matrix.columns : 0, [&](std::uint32_t i) {
-      SplitMix64 random(matrix.seed + tile.index);
+      SplitMix64 random(matrix.seed + tile.index + matrix.rank * step);
       random.skip(i);
       q[i] = low_rank_random(random.next());
     });

@@ -33,8 +33,9 @@ class DeviceQuantizer : public DevicePart<Device> {
   virtual bool packs() const { return false; }
   /// Allocates a tensor's permanent workspace on the device.
   virtual void open(Device& /*device*/, std::size_t /*tensor*/, Job& /*job*/) {}
-  /// Sets this step's random key, for stochastic quantisers.
+  /// Sets this step's number, and its random key for stochastic quantisers.
   void prepare(std::size_t tensor, const DeviceStep& step, Job& job) const {
+    job.tag = static_cast<std::uint32_t>(step.step);
     if (!streams_.empty()) job.key = random_key(streams_[tensor], step.step);
   }
   /// Returns whether all workers may share one scale. If so, launch_scales() launches the kernels

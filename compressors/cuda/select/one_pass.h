@@ -100,7 +100,7 @@ class VarianceSelector : public DeviceSelector<Device> {
  public:
   explicit VarianceSelector(const MakerInput& input)
       : tau_(steps ? static_cast<float>(input.parameters.real("tau")) : 0),
-        options_(variance_options(input.parameters, {})),
+        options_(variance_options(input.parameters)),
         tensors_(input.by_tensor([](const TensorInfo& one) { return one.name; })),
         variances_(tensors_.size()) {}
 

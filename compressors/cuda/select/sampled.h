@@ -127,7 +127,7 @@ class SampledThresholdSelector : public RatioSelector<Device> {
 struct JudgeCount {
   THINPIPE_KERNEL void operator()(const Job& job, std::uint32_t count) const {
     const bool too_few = std::uint64_t{10} * count < std::uint64_t{8} * job.target;
-    const bool wait = too_few && job.may_lower;
+    const bool wait = too_few && job.may_lower && job.findings->threshold > 0;
     if (wait) job.findings->limit = static_cast<std::uint32_t>(kMaxKey);
     job.findings->ties = wait ? 0 : kAllTies;
   }
@@ -176,7 +176,8 @@ class DgcSelector : public SampledThresholdSelector<Device> {
   }
   bool note(std::size_t tensor, const Job& job, const Findings& findings) override {
     const std::uint64_t chosen = findings.counts[place_of(1)];
-    return lowered_[tensor] == kMaxLowered || 10 * chosen >= std::uint64_t{8} * job.target;
+    return lowered_[tensor] == kMaxLowered || 10 * chosen >= std::uint64_t{8} * job.target ||
+           !(findings.threshold > 0);
   }
   void retry(std::size_t tensor, Job& job) override {
     job.may_lower = ++lowered_[tensor] < kMaxLowered;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/base/support.h"
 #include "tests/compressors/support/methods.h"
 #include "tests/compressors/support/positions.h"
 

@@ -10,6 +10,8 @@
 
 #include "compressors/kernels/exact_math.h"
 #include "compressors/select/distributions.h"
+#include "tests/compressors/kernels/counter_random.h"
+#include "tests/compressors/support/gamma.h"
 #include "tests/compressors/support/targets.h"
 
 namespace thinpipe {
@@ -173,7 +175,7 @@ TEST(ExactGamma, GammaQuantiles) {
   for (double shape :
        {0.02, 0.1, 0.3, 0.5, 0.9, 1.0, 1.5, 2.0, 7.3, 40.0, 999.0, 19'999.0, 20'000.0, 1e6}) {
     for (double p : {1e-9, 1e-4, 0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.99}) {
-      const double expected = gamma_exceeded(shape, p);
+      const double expected = testing::gamma_exceeded(shape, p);
       EXPECT_NEAR(exact_gamma_exceeded(shape, p), expected, 1e-10 * expected + 1e-300)
           << "shape " << shape << ", p " << p;
     }

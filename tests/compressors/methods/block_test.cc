@@ -7,6 +7,7 @@
 
 #include "compressors/methods/quantizers.h"
 #include "compressors/registry.h"
+#include "tests/base/support.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/methods.h"
 #include "tests/compressors/support/parts.h"

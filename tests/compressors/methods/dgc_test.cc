@@ -53,7 +53,7 @@ PlainDgc plain_dgc(const std::vector<float>& c, const DgcOptions& options, std::
     plain.positions = positions_above(c, threshold);
     ++plain.passes;
     if (static_cast<double>(plain.positions.size()) >= 0.8 * static_cast<double>(k)) break;
-    if (lowered == 10) break;
+    if (lowered == 10 || threshold == 0) break;
     threshold *= 0.8;
   }
   if (static_cast<double>(plain.positions.size()) > 1.3 * static_cast<double>(k)) {

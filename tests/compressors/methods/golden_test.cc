@@ -18,6 +18,7 @@
 
 #include "compressors/kernels/random.h"
 #include "compressors/wire/checks.h"
+#include "tests/base/support.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/methods.h"
 #include "workloads/trace/trace.h"

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/text.h"
 #include "tests/compressors/support/allocations.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/laws.h"

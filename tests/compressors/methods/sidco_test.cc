@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "compressors/select/distributions.h"
+#include "tests/compressors/support/gamma.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/parts.h"
 #include "tests/compressors/support/targets.h"
@@ -299,7 +299,7 @@ double plain_threshold(const std::vector<float>& c, const SidcoOptions& options)
       const double s = std::log(mean) - logs / nonzero;
       const double shape = (3 - s + std::sqrt((s - 3) * (s - 3) + 24 * s)) / (12 * s);
       const double scale = mean / shape;
-      threshold = options.exact_gamma ? scale * gamma_exceeded(shape, share)
+      threshold = options.exact_gamma ? scale * testing::gamma_exceeded(shape, share)
                                       : -scale * (std::log(share) + std::lgamma(shape));
       if (!(s > 0)) threshold = mean * std::log(1 / share);
     }

@@ -53,8 +53,7 @@ TEST(Variance, CriterionFromPerSampleGradients) {
   constexpr std::size_t kBatch = 16;
   constexpr double kAlpha = 1.5;
   const LinearModel model(kWeights);
-  const auto selector =
-      make_variance_selector(kWeights, {.alpha = 1.5F, .zeta = 0.9F, .tensor = "w"});
+  const auto selector = make_variance_selector(kWeights, {.alpha = 1.5F, .zeta = 0.9F});
   Selection selection = make_selection(kWeights);
   std::vector<std::vector<std::vector<double>>> history;  // [step][sample][weight]
   std::vector<std::size_t> since(kWeights, 0);            // first step not sent yet

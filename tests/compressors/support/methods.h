@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "compressors/kernels/random.h"
 #include "compressors/registry.h"
-#include "tests/base/support.h"
 
 namespace thinpipe::testing {
 

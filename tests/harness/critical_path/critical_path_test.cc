@@ -4,8 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/critical_path/path_record.h"
-
 namespace thinpipe {
 namespace {
 

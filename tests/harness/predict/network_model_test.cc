@@ -11,7 +11,7 @@
 #include "harness/predict/basis.h"
 #include "tests/base/document.h"
 #include "tests/base/support.h"
-#include "workloads/predict/closed_forms.h"
+#include "workloads/predict/exchange_time.h"
 
 namespace thinpipe {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "harness/predict/prediction.h"
-#include "workloads/predict/closed_forms.h"
+#include "workloads/predict/exchange_time.h"
 #include "workloads/synthetic/synthetic.h"
 
 namespace thinpipe {

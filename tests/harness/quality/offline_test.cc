@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "harness/quality/output.h"
-#include "harness/quality/tally.h"
 #include "tests/base/support.h"
 #include "tests/compressors/support/inputs.h"
 #include "tests/compressors/support/methods.h"

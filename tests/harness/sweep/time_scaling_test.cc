@@ -126,6 +126,15 @@ StepAnswers scaled(std::vector<WorkerStep> ranks, double factor, bool overlapped
   return step;
 }
 
+TEST(ScaleStep, TheTimelineEndsWithTheStep) {
+  WorkerStep step = scaled_step(4, 0.010, 0.001, 0, 0.124);
+  step.timeline = {{Phase::kExchange, 0, 0.044, 0.124}, {Phase::kDecode, 0, 0.124, 0.128}};
+  const WorkerStep scaled_one = scaled({step}, 4).workers[0];
+  EXPECT_NEAR(scaled_one.timeline[0].end / 4, 0.031, 1e-12);
+  EXPECT_NEAR(scaled_one.timeline[1].begin / 4, 0.031, 1e-12);
+  EXPECT_NEAR(scaled_one.timeline[1].end / 4, scaled_one.total, 1e-12);
+}
+
 TEST(ScaleStep, IsWhatASlowMachineTookDividedByTheFactor) {
   // At factor 4, 10 ms of compute and 1 ms of codec become 44 ms. The exchange takes 80 ms, which
   // is 20 ms in emulated time.

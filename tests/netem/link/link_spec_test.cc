@@ -7,10 +7,11 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/text.h"
 #include "netem/link/link_keys.h"
 #include "tests/base/support.h"
 
@@ -25,7 +26,7 @@ std::string link_error(const std::string& text) {
 }
 
 TEST(LinkSpec, ParsesAndPrintsTheSameLink) {
-  std::istringstream links(R"(
+  const std::vector<std::string> links = words_in(R"(
       rate=100mbit rate=1gbit,burst=131072 rate=2.5mbit,queue=262144
       rate=10kbit,burst=2000,queue=5000 rate=1kbit rate=100gbit rate=1.234567mbit
       rate=100mbit,queue=1.5bdp,delay=10ms rate=1gbit,overhead=24,shaper=htb
@@ -36,7 +37,7 @@ TEST(LinkSpec, ParsesAndPrintsTheSameLink) {
       duplicate=1% corrupt=0.01%/3% up.rate=1mbit,down.rate=8mbit up.rate=1mbit
       rate=1mbit,down.burst=5000 delay=5ms,up.delay=7ms up.loss=3% rate=1gbit,mtu=9000
       rate=1mbit,place=switch loss=1%,seed=18446744073709551615 unthrottled)");
-  for (std::string text; links >> text;) {
+  for (const std::string& text : links) {
     EXPECT_EQ(parse_link_spec(text).to_string(), text);
     EXPECT_EQ(parse_link_spec(parse_link_spec(text).to_string()), parse_link_spec(text));
   }
@@ -116,7 +117,7 @@ TEST(LinkSpec, ExpandsAlternatives) {
 
 TEST(LinkSpec, RefusesWhatNoLinkCanBe) {
   EXPECT_NE(link_error(""), "");
-  std::istringstream links(R"(
+  const std::vector<std::string> links = words_in(R"(
       rate rate= rate=0 rate=0mbit rate=999bit rate=-5mbit rate=fast rate=100.1gbit rate=900gbit
       rate=1mbit,rate=2mbit burst=16kb queue=16kb overhead=24 shaper=htb rate=1mbit,burst=100
       rate=1mbit,burst=1513 rate=1mbit,mtu=9000,burst=9000 rate=1kbit,burst=1mb
@@ -132,7 +133,7 @@ TEST(LinkSpec, RefusesWhatNoLinkCanBe) {
       rate=1mbit,mtu=1500.5 rate=1mbit,place=here rate=1mbit,seed=-1 rate=1mbit,overhead=257
       rate=1mbit,overhead=-24 rate=1mbit,shaper=cbq rate=1mbit,lte
       wan-100ms,delay=0s,queue=2bdp)");
-  for (std::string text; links >> text;) EXPECT_NE(link_error(text), "") << text;
+  for (const std::string& text : links) EXPECT_NE(link_error(text), "") << text;
 }
 
 TEST(LinkSpec, ErrorsNameTheFieldAndWhatIsExpected) {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "netem/schedule/curve.h"
+#include "netem/schedule/part.h"
 #include "netem/topology/time_scale.h"
 #include "tests/base/support.h"
 #include "tests/netem/helpers.h"
@@ -184,8 +184,13 @@ TEST(ScheduledLinks, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal("star", 1, "up.rate=10mbit", "steps:0s=5mbit"), "");
   // But a rate of its own it can be given.
   EXPECT_EQ(refusal("wan:sites=2", 2, "rate=10mbit", "host0:steps:0s=5mbit"), "");
-  EXPECT_EQ(refusal("star", 1, "rate=10mbit,loss=ge:1%/10%", "host0:steps:of=loss,0s=5%"),
-            "host0 (rate=10mbit,loss=ge:1%/10%/100%/0%): a loss in bursts cannot be scheduled");
+  EXPECT_EQ(
+      refusal("star", 1, "rate=10mbit,loss=ge:1%/10%", "host0:steps:of=loss,0s=5%"),
+      "host0 (rate=10mbit,loss=ge:1%/10%/100%/0%): a loss in bursts cannot be scheduled, nor a "
+      "delay beside it");
+  // Every change of netem's settings would end a burst.
+  EXPECT_THAT(refusal("star", 1, "rate=10mbit,delay=5ms,loss=ge:1%/10%", "steps:of=delay,0s=50%"),
+              HasSubstr("nor a delay beside it"));
 }
 
 TEST(ScheduledLinks, RefusesNamesThatAreNone) {

@@ -56,6 +56,21 @@ TEST(Schedule, WhatChangesAllTheTimeIsToldNowAndThen) {
   EXPECT_EQ(schedule.next_change(10, 0.05), kNever);
 }
 
+// A link's setting would seem to change otherwise, and be sent to the kernel again and again.
+TEST(Schedule, TheMeanOfAConstantIsTheConstant) {
+  const Schedule schedule = parse_schedule("steps:0s=100%,100s=50%").on({1e8, 0.01, 0.01});
+  for (double from = 0.001; from < 90; from *= 1.37) {
+    EXPECT_EQ(schedule.mean(from, from + 0.05).loss, 0.01);
+    EXPECT_EQ(schedule.mean(from, from + 0.05).delay, 0.01);
+    EXPECT_EQ(schedule.mean(from, from + 0.05).rate, 1e8);
+  }
+}
+
+TEST(Schedule, BlanksAroundPartsDoNotMatter) {
+  EXPECT_EQ(parse_schedule(" steps:0s=100%,1s=50% ; outage:first=3s,lasts=1s").to_string(),
+            parse_schedule("steps:0s=100%,1s=50%;outage:first=3s,lasts=1s").to_string());
+}
+
 TEST(Schedule, PartsOfDifferentQuantitiesGoTogether) {
   const Schedule schedule = on_link(
       "sine:low=20%,high=100%,period=4s;outage:first=1s,lasts=500ms;steps:of=delay,0s=100%,3s=50ms;"

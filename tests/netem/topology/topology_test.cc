@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "netem/topology/drawing.h"
 #include "netem/topology/flows.h"
-#include "netem/topology/link_change.h"
+#include "netem/topology/spec.h"
 #include "netem/topology/time_scale.h"
 #include "tests/netem/helpers.h"
 

@@ -313,6 +313,10 @@ TEST(Probes, LeaveOutWhatHasNoGoodputToHoldAgainst) {
   const auto probes = probes_of("star:host3=(loss=1%)", 4, "rate=10mbit");
   ASSERT_EQ(probes.size(), 2U);
   for (const LinkProbe& probe : probes) EXPECT_NE(probe.flows[0].to, 3);
+  EXPECT_EQ(links_without_probe(planned("star", 4, "rate=10mbit,loss=1%")),
+            std::vector<std::string>{"host0"});
+  EXPECT_TRUE(links_without_probe(planned("star", 4, "rate=10mbit")).empty());
+  EXPECT_TRUE(links_without_probe(planned("star", 4, "unthrottled")).empty());
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/programs.h"
+#include "netem/sandbox.h"
 #include "netem/verify/machine_watch.h"
 #include "netem/verify/sockets.h"
 #include "netem/verify/tools.h"
@@ -191,6 +192,16 @@ TEST(IdlePriority, CountsProcessesThatGiveWay) {
   const IdlePriority before;
   const Spinner idle(SCHED_IDLE, 0.2);
   EXPECT_GE(before.seconds(), 0.2 - 2 * 0.01);  // ticks of 10 ms, of user and system time
+}
+
+// The sandbox has process numbers and a /proc of its own.
+TEST(IdlePriority, CountsProcessesOutsideOfTheSandbox) {
+  const Spinner idle(SCHED_IDLE, 0);
+  const pid_t process = idle.process();
+  EXPECT_EQ(run_in_sandbox([process](const Sandbox&) {
+              return IdlePriority::times().contains(process) ? 0 : 1;
+            }),
+            0);
 }
 
 TEST(IdlePriority, DoesNotCountOthers) {

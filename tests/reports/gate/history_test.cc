@@ -223,6 +223,50 @@ TEST_F(HistoryFolder, LaunchesOfAnotherTraceHaveAHistoryOfTheirOwn) {
   EXPECT_TRUE(judge_history(history, GatePolicy()).missing.empty());
 }
 
+// The newest launch was interrupted, and measured its other point after `--resume`.
+TEST_F(HistoryFolder, ALaunchAndItsRestAreOne) {
+  add_seven(0.1, 34000);
+  Header header = sample::header();
+  header.trace = document({{"identity", "sha256:00"}});
+  header.fingerprint = document({{"cpu", "A"}});
+  const auto one = [&](const std::string& created, const std::string& id, double bytes) {
+    header.created = created;
+    Point point = sample::point("topk", 1e8, 0, {0.1});
+    if (!id.empty()) point.id = id;
+    point.metrics = {{"payload_bytes", {"B", "lower", "exact", {bytes}}}};
+    return header_json(header).dump() + "\n" + point_json(point).dump() + "\n";
+  };
+  write_bytes(folder_.path() / "resumed.jsonl",
+              one("2026-01-08T00:00:00Z", "", 34000) + one("2026-01-08T01:00:00Z", "other", 1));
+  History history = read_history(folder_.path());
+  EXPECT_EQ(history.launches, 8U);
+  EXPECT_EQ(exit_code(judge_history(history, GatePolicy()), false), 5);  // step_time is missing
+  EXPECT_EQ(judge_history(history, GatePolicy()).missing.size(), 1U);
+
+  // The same point twice: two launches.
+  write_bytes(folder_.path() / "resumed.jsonl",
+              one("2026-01-08T00:00:00Z", "", 34000) + one("2026-01-08T01:00:00Z", "", 34001));
+  history = read_history(folder_.path());
+  EXPECT_EQ(history.launches, 9U);
+}
+
+// A metric's rule is that of the newest record.
+TEST_F(HistoryFolder, AMetricIsWhatTheNewestLaunchSays) {
+  add_seven(0.1, 34000);
+  Header header = sample::header();
+  header.created = "2026-01-08T00:00:00Z";
+  header.trace = document({{"identity", "sha256:00"}});
+  header.fingerprint = document({{"cpu", "A"}});
+  Point point = sample::point("topk", 1e8, 0, {0.1});
+  point.metrics = {{"payload_bytes", {"B", "higher", "quality", {34000}}}};
+  write_bytes(folder_.path() / "newest.jsonl",
+              header_json(header).dump() + "\n" + point_json(point).dump() + "\n");
+  const History history = read_history(folder_.path());
+  const HistorySeries& series = history.series.at({point.id, "payload_bytes"});
+  EXPECT_EQ(series.kind, "quality");
+  EXPECT_EQ(series.better, "higher");
+}
+
 TEST_F(HistoryFolder, OtherKindsAreToldAndPassedOver) {
   add_seven(0.1, 34000);
   Header header = sample::header();

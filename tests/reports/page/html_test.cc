@@ -267,14 +267,6 @@ TEST(Lists, ReadAsEnglish) {
   EXPECT_EQ(listed({"a", "b", "c", "d", "e", "f", "g"}), "a, b, c, d and 3 others");
 }
 
-TEST(Escape, Html) {
-  EXPECT_EQ(escape_html("<a href=\"x\" id='y'>&"),
-            "&lt;a href=&quot;x&quot; id=&#39;y&#39;&gt;&amp;");
-  EXPECT_EQ(escape_html(std::string("a\0b\x1b", 4)),
-            "a\xef\xbf\xbd"
-            "b\xef\xbf\xbd");
-}
-
 TEST(Escape, Markdown) {
   EXPECT_EQ(escape_markdown("a|b\n# *c* `d` [e](f) <g>"),
             "a\\|b \\# \\*c\\* \\`d\\` \\[e\\](f) &lt;g&gt;");

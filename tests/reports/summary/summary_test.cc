@@ -231,7 +231,7 @@ TEST(Summary, WithoutTrustedTimesOfOneBaselineThereIsNoFasterOne) {
   EXPECT_FALSE(topk.cells[0].speedup.has_value());
   EXPECT_FALSE(topk.cells[0].over_bf16.has_value());
   EXPECT_DOUBLE_EQ(topk.cells[0].over_fp32->value, 4);
-  EXPECT_DOUBLE_EQ(topk.cells[1].speedup->value, 0.5);  // bf16 was not measured at this rate
+  EXPECT_FALSE(topk.cells[1].speedup.has_value());  // bf16 was not measured at this rate
 }
 
 // bf16 is the faster one at 10 Mbit/s, none at 1 Gbit/s.
@@ -265,6 +265,17 @@ TEST(Summary, CompressorsAreHeldAgainstTheFasterOfBothBaselines) {
   EXPECT_DOUBLE_EQ(group.series[1].cells[0].over_fp32->value, 2);
 }
 
+// As in a shard: bf16 was measured at one rate only.
+TEST(Summary, WhereABaselineLacksAPointNobodyKnowsWhichIsFaster) {
+  const Summary summary = summarize(
+      sample::records({steady("none", 1e7, 4), steady("none", 1e9, 2), steady("bf16", 1e9, 1),
+                       steady("topk", 1e7, 1), steady("topk", 1e9, 0.5)}));
+  const Series& topk = summary.groups[0].series.back();
+  EXPECT_FALSE(topk.cells[0].speedup);
+  EXPECT_DOUBLE_EQ(topk.cells[0].over_fp32->value, 4);
+  EXPECT_DOUBLE_EQ(topk.cells[1].speedup->value, 2);
+}
+
 TEST(Summary, SixteenBitsThatAreGatheredAreNoBaseline) {
   Point gathered = steady("bf16:exchange=allgather", 1e7, 1);
   gathered.axes.collective = "allgather-ring";
@@ -274,10 +285,14 @@ TEST(Summary, SixteenBitsThatAreGatheredAreNoBaseline) {
   EXPECT_DOUBLE_EQ(summary.groups[0].series[1].cells[0].speedup->value, 2);
 }
 
-TEST(Summary, SumsThatQgzQuantisesAreNoBaseline) {
+TEST(Summary, SumsThatQgzQuantisesAndCompressedAnswersAreNoBaseline) {
   Point point = sample::point("none", 1e8, 0, {1});
   point.axes.collective = "allreduce-qgz:group=2";
   EXPECT_FALSE(point.axes.baseline());
+  point.axes.collective = "pushpull-ps:pull=(3lc:s=1.5)";
+  EXPECT_FALSE(point.axes.baseline());
+  point.axes.collective = "pushpull-twoshot:second=none";
+  EXPECT_EQ(point.axes.baseline(), Baseline::kFp32);
   point.axes.collective = "allreduce-ring";
   EXPECT_EQ(point.axes.baseline(), Baseline::kFp32);
 }

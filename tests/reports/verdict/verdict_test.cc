@@ -128,6 +128,14 @@ TEST(Verdict, NamesTheFastestAtEqualError) {
       "Fastest with a relative error of at most 1 %: int8 at 10 Mbit/s, bf16 at 1 Gbit/s; of at "
       "most 90 %: topk at every rate.");
   EXPECT_EQ(equal_error_sentence(summarize(run_of({{"none", 1e7, 1}})).groups[0]), "");
+
+  // A collective that quantises the sums has an error that no payload shows.
+  for (Point& point : points)
+    if (point.axes.method == "int8") point.axes.collective = "allreduce-qgz:group=2";
+  EXPECT_EQ(
+      equal_error_sentence(summarize(sample::records(points)).groups[0]),
+      "Fastest with a relative error of at most 1 %: bf16 at every rate; of at most 90 %: topk "
+      "at every rate.");
 }
 
 TEST(Verdict, DoesNotNameAWinnerThatTheIntervalsCannotTell) {
@@ -293,6 +301,16 @@ TEST(BreakEvenLines, SayUpToWhichRateEachCompressorPays) {
   // Mbit/s. Samples are within 0.4 %.
   EXPECT_THAT(lines[3],
               ::testing::MatchesRegex("topk is faster below 215 Mbit/s \\(21. to 21. Mbit/s\\)"));
+}
+
+TEST(BreakEvenLines, NameTheRatesThatTheyLeaveOut) {
+  std::vector<Point> points = at_both_rates({{"none", 2, 2}, {"topk", 0.5, 0.5}});
+  points.push_back(sample::point("none", 1e8, 0, around(2)));
+  points.push_back(sample::point("topk", 1e8, 0, around(0.5)));
+  points.back().status = Status::kInvalid;
+  EXPECT_EQ(break_even_lines(summarize(sample::records(points))),
+            (std::vector<std::string>{"topk is faster at all rates (10 Mbit/s to 1 Gbit/s)",
+                                      "  no trusted figure at 100 Mbit/s"}));
 }
 
 // 2 s against 1.99 +- 0.008: neither faster nor slower; at the other rate twice as fast.

@@ -14,7 +14,6 @@
 #include "tests/base/support.h"
 #include "tests/trace/sample_trace.h"
 #include "workloads/trace/draws.h"
-#include "workloads/trace/stats/distribution.h"
 #include "workloads/trace/stats/trace_stats.h"
 
 namespace thinpipe {

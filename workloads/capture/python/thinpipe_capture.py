@@ -488,6 +488,7 @@ class _Record:
     def __init__(self, step, slot, tensors):
         self.step, self.slot = step, slot
         self.begin = self.backward = self.end = None  # marks of the clock
+        self.of_end = None  # `backward` and `passes` when `end` was set
         self.ready = [None] * tensors
         self.buckets = []  # (index, tensors, mark)
         self.losses = []
@@ -587,7 +588,8 @@ class _Writer(threading.Thread):
             entry["squares_of"], how = record.squares_how
             entry["provenance"] = {"squares": how}
             ratio = record.squares_norm / math.sqrt(norm) if norm > 0 else 1.0
-            entry["squares_norm_ratio"] = ratio
+            if math.isfinite(ratio):
+                entry["squares_norm_ratio"] = ratio
             if not 0.5 < ratio < 2:
                 _say(f"step {record.step}: the mean gradient behind the second moments has "
                      f"{ratio:.3g} times the norm of the step's gradient, so the second moments "
@@ -1127,15 +1129,15 @@ class _DdpCapture(Capture):
         self._callbacks = weakref.WeakSet()
         atexit.register(self._let_go)
         model.register_comm_hook(None, self._hook)
+        model.register_forward_pre_hook(self._note_division)  # as long as the hook above
         self._watch(model)
 
-    def _before(self, model, inputs):
+    def _note_division(self, model, _inputs):
         # Without a hook, torch's reducer multiplies gradients by the reciprocal of the number of
         # ranks while it copies them into a bucket. If the gradients are already in the bucket, it
         # divides them by the number of ranks. The hook does the same arithmetic, so that it gives
         # the same bits.
         self._divides = model.gradient_as_bucket_view and self.parameters[0].grad is not None
-        super()._before(model, inputs)
 
     def _hook(self, _state, bucket):
         self._take_bucket(bucket)
@@ -1242,6 +1244,7 @@ class _ModuleCapture(Capture):
         whole = self._manual or self._passes == self._accumulate
         if record is not None and whole:
             record.end = self.clock.mark()
+            record.of_end = record.backward, record.passes
             record.slot.clear(len(self.shapes))
             for i, parameter in enumerate(self.parameters):
                 if parameter.grad is not None:
@@ -1260,6 +1263,8 @@ class _ModuleCapture(Capture):
             self._abandon()
             self._open = False
             return
+        if record is not None:  # without forward passes after the last backward pass
+            record.backward, record.passes = record.of_end
         self._end(record.end if record is not None else None)
 
 

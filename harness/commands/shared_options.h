@@ -1,4 +1,6 @@
-// Options of the verbs that take compressors, and the format of numbers that may be missing.
+// Options that several verbs share: of compressors, of links and topologies, and of the machines of
+// the ranks in `predict` and `advise`. The format of numbers that may be missing, and words for the
+// sources of times.
 #pragma once
 
 #include <cmath>
@@ -14,8 +16,11 @@
 #include "harness/files/open_trace.h"
 #include "harness/options/arguments.h"
 #include "harness/options/verb.h"
+#include "harness/predict/predictor.h"
+#include "netem/topology/spec.h"
 #include "reports/record/record.h"
 #include "reports/record/writer.h"
+#include "workloads/trace/trace.h"
 
 namespace thinpipe {
 
@@ -40,10 +45,6 @@ class DistinctCompressors {
  private:
   std::map<std::string, std::string> first_;  ///< spec as written, by the spec with all parameters
 };
-
-/// Maximum of `--threads`: above the core count of target machines, so that a typing error does not
-/// start thousands of threads.
-constexpr int kMaxThreads = 256;
 
 /// Returns `--threads N`. @param who  user of the threads: "one encode", "each rank's encode"
 OptionInfo threads_option(const std::string& who);
@@ -83,5 +84,50 @@ std::string digits(std::optional<double> value);
 inline double ratio_of(double numerator, double denominator) {
   return denominator == 0 ? std::nan("") : numerator / denominator;
 }
+
+// Links and topologies.
+
+/// Returns `--topology`, by default a star.
+OptionInfo topology_option();
+
+/// Returns `--ranks`, the number of hosts. A topology file defines its own number.
+OptionInfo hosts_option(const std::string& default_value = "4", int fewest = 1);
+int hosts_of(const Arguments& arguments, const TopologySpec& spec);
+
+/// Returns `--link SPEC`, by default 100 Mbit/s.
+OptionInfo link_option(const std::string& help);
+
+/// Returns the completions of a link: the presets.
+std::vector<std::string> link_suggestions();
+
+/// Returns `--tolerance PERCENT`, by default 3.
+OptionInfo tolerance_option(const std::string& help);
+
+// The machines of the ranks, for predictions.
+
+inline constexpr int kMaxPredictedRanks = 1024;
+
+/// Returns `--message-time` and `--cores`.
+std::vector<OptionInfo> machine_model_options();
+
+/// Returns the value of --message-time in s; nothing where it is to be measured. @throws InputError
+std::optional<double> given_message_time(const Arguments& arguments);
+
+/// The machines of the ranks by these options.
+class MachineModel {
+ public:
+  /// Measures the time of a message where --message-time does not set it. @throws InputError
+  explicit MachineModel(const Arguments& arguments);
+  PredictedMachines of(int ranks) const;
+
+ private:
+  double cores_, message_time_;
+};
+
+/// Returns the origin of the compute times, as recorded in the trace.
+std::string compute_origin(const Trace& trace, double compute_scale);
+
+/// Returns "measured now on the trace's gradients, one core of AMD EPYC".
+std::string measured_origin(int threads);
 
 }  // namespace thinpipe

@@ -1,8 +1,8 @@
 // The generator alone, so that tests see the vectors of the quantisers.
-#include "compressors/kernels/random.h"
+#include "tests/compressors/kernels/counter_random.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "compressors/kernels/counter_random.cc"
+#define HWY_TARGET_INCLUDE "tests/compressors/kernels/counter_random.cc"
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 

@@ -1,12 +1,10 @@
 // The simulated network of a point, and the messages to the program that simulates it.
-#include "harness/simulate/platform.h"
+#include "harness/simulate/job.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <vector>
-
-#include "harness/simulate/job.h"
 
 namespace thinpipe {
 namespace {
