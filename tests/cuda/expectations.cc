@@ -231,7 +231,7 @@ void expect_same_states(const OpenDevice& open, const std::string& spec) {
   EXPECT_THROW(after.gpu().load_state(0, state), InputError);
 }
 
-void expect_same_bytes_of_matrices(const OpenDevice& open) {
+void expect_same_bytes_of_matrices(const OpenDevice& open, std::uint64_t steps) {
   // Matrices of one column, one row, fewer and more columns than a tile, fewer and more rows than a
   // group, than a segment of q's rows, and than a segment of the products of p's columns.
   const Shapes shapes = {{64, 100},  {1, 50},        {130, 3},  {3, 2, 5}, {100},
@@ -245,7 +245,8 @@ void expect_same_bytes_of_matrices(const OpenDevice& open) {
         "powersgd:exchange=allgather,rank=9,memory=ef21", "powersgd:rank=3"}) {
     SCOPED_TRACE(spec);
     SideBySide both(open(1), spec, shapes);
-    for (std::uint64_t step = 0; step < 4; ++step) both.step(drawn(shapes, step, step == 3));
+    for (std::uint64_t step = 0; step < steps; ++step)
+      both.step(drawn(shapes, step, step + 1 == steps));
   }
 }
 

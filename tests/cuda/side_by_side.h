@@ -90,7 +90,7 @@ void expect_same_bytes(const OpenDevice& open, const std::string& spec);
 void expect_same_bytes_of_special_values(const OpenDevice& open, const std::string& spec);
 void expect_same_states(const OpenDevice& open, const std::string& spec);
 /// For methods that depend on shapes.
-void expect_same_bytes_of_matrices(const OpenDevice& open);
+void expect_same_bytes_of_matrices(const OpenDevice& open, std::uint64_t steps = 4);
 /// For methods whose step takes several all-reduces.
 void expect_same_bytes_in_rounds(const OpenDevice& open);
 void expect_malformed_payloads_refused(const OpenDevice& open);

@@ -39,7 +39,8 @@ TEST_P(Threads, SendAndKeepTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(SideBySide, Threads, ::testing::ValuesIn(gpu_specs()));
 
-TEST(OnThreadsDevice, SendTheSameOfMatrices) { expect_same_bytes_of_matrices(threads); }
+// Simulated threads are slow.
+TEST(OnThreadsDevice, SendTheSameOfMatrices) { expect_same_bytes_of_matrices(threads, 2); }
 TEST(OnThreadsDevice, SendTheSameInRounds) { expect_same_bytes_in_rounds(threads); }
 
 }  // namespace
