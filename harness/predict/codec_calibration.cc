@@ -470,8 +470,8 @@ CodecProfile measure_codec(const Trace& trace, const CompressorRules& compressor
     const bool late = now_seconds() - begin > calibration.seconds;
     const std::uint64_t wanted = period > 1 ? 1 : fewest;
     if (index + 1 >= period && (exchanged >= most || (late && exchanged >= wanted))) break;
-    // Of a long period, the steps that only accumulate are alike: it goes on with the exchange, of
-    // which a period of one compressor has one.
+    // The accumulating steps of a long period are alike, so it goes on with the exchange, the only
+    // one in a period of one compressor.
     constexpr std::size_t kEnoughHolds = 8;
     if (late && compressor.specs().size() == 1 && samples.hold.size() >= kEnoughHolds &&
         index + 2 < period)

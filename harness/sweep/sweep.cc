@@ -203,37 +203,46 @@ class Session {
   std::optional<double> earlier_scale(const SweepPoint& point) const {
     for (const Point& one : writer_.existing().points)
       if (one.status != Status::kFailed && one.id.find("|auto") != std::string::npos &&
-          one.axes.ranks == point.ranks && one.axes.link == point.link_text())
+          one.axes.ranks == point.ranks && one.axes.link == point.link_text() &&
+          one.axes.topology == options_.topology.to_string())
         return one.axes.time_scale;
     return std::nullopt;
   }
 
   // Sets the time dilation of all points that have none yet. Points of one link and one number of
-  // ranks get the same factor, as they are compared with each other: the greatest that one of them
-  // needs.
+  // ranks get the same factor, as they are compared with each other: that of the records, or the
+  // greatest that one of them needs.
   void choose_scales(const MachinesFor& machines_for) {
-    std::map<std::pair<std::string, int>, double> greatest;
+    struct Common {
+      std::optional<double> recorded;
+      double greatest = 0;
+    };
+    std::map<std::pair<std::string, int>, Common> factors;
     for (SweepPoint& point : points_) {
       if (!point.chooses_scale || stop_requested()) continue;
-      double& most = greatest[{point.link_text(), point.ranks}];
+      const auto [at, is_new] = factors.try_emplace({point.link_text(), point.ranks});
+      Common& common = at->second;
+      if (is_new) common.recorded = earlier_scale(point);
+      if (common.recorded) continue;
       try {
         use_machines(point, machines_for);
         choose_scale(point);
-        if (refusals_[point.id(options_)].empty()) most = std::max(most, point.time_scale);
+        if (refusals_[point.id(options_)].empty())
+          common.greatest = std::max(common.greatest, point.time_scale);
       } catch (const RunError& error) {
         refusals_[point.id(options_)] = error.what();
       }
     }
     for (SweepPoint& point : points_) {
       if (!point.chooses_scale) continue;
-      const double chosen = point.time_scale, most = greatest[{point.link_text(), point.ranks}];
-      const std::optional<double> earlier = earlier_scale(point);
-      point.time_scale = earlier.value_or(std::max(most, chosen));
+      const Common& common = factors[{point.link_text(), point.ranks}];
+      const double chosen = point.time_scale;
+      point.time_scale = common.recorded.value_or(std::max(common.greatest, chosen));
       if (point.time_scale != chosen &&
           warned_.insert(fmt::format("{}|{}|auto", point.link_text(), point.ranks)).second)
         progress_.note(fmt::format("time scale {} for all points of {} workers on {}, as {}",
                                    point.time_scale, point.ranks, link_line(point.link),
-                                   earlier ? "in the records" : "one of them needs it"));
+                                   common.recorded ? "in the records" : "one of them needs it"));
     }
   }
 
