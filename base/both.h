@@ -1,5 +1,8 @@
-// Macros for arithmetic that the host and GPUs share.
+// Arithmetic that the host and GPUs share: macros, and one bit pattern for every NaN.
 #pragma once
+
+#include <bit>
+#include <cstdint>
 
 /// Marks a function that host code and CUDA code call, so that both compute the same bits. Expands
 /// to nothing in a compiler other than CUDA's.
@@ -16,3 +19,20 @@
 #else
 #define THINPIPE_KERNEL
 #endif
+
+namespace thinpipe {
+
+/// The bits of every NaN that a GPU's addition or multiplication returns.
+constexpr std::uint32_t kNanBits = 0x7fffffff;
+
+/// Returns the result x of an addition or a multiplication, with kNanBits if x is a NaN. x86 copies
+/// the bits of an operand instead, and which operand depends on the compiler.
+THINPIPE_BOTH inline float canonical(float x) {
+#ifdef __CUDA_ARCH__
+  return x;
+#else
+  return x == x ? x : std::bit_cast<float>(kNanBits);
+#endif
+}
+
+}  // namespace thinpipe

@@ -1,5 +1,5 @@
-// Keeps the list of registered methods, makes compressors by name, and checks a spec against the
-// parameters that its method declares.
+// Keeps the list of registered methods, makes compressors by name, checks a spec against the
+// parameters that its method declares, and cuts arrays into slices that suit a method.
 #include "compressors/registry.h"
 
 #include <fmt/format.h>
@@ -155,8 +155,7 @@ bool normalize(const ParameterInfo& info, std::string& text) {
     }
     case Type::kSpec: {
       if (text == "same") return true;
-      const Spec spec = spec_of_value(text);
-      check_spec(spec);
+      const Spec spec = parameters_of(spec_of_value(text)).normal();
       text = spec.values.empty() ? spec.name : "(" + spec.to_string() + ")";
       return true;
     }
@@ -177,6 +176,7 @@ Parameters::Parameters(const std::vector<ParameterInfo>& infos, const Spec& spec
         names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", "))));
   }
   Spec full{.name = spec.name, .values = {}};
+  normal_.name = spec.name;
   for (const ParameterInfo& info : infos) {
     const auto given = spec.values.find(info.name);
     std::string text = given == spec.values.end() ? info.default_value : given->second;
@@ -188,6 +188,9 @@ Parameters::Parameters(const std::vector<ParameterInfo>& infos, const Spec& spec
                                    allowed(info), hint));
     }
     full.values[info.name] = text;
+    std::string standard = info.default_value;
+    if (given != spec.values.end() && (!normalize(info, standard) || text != standard))
+      normal_.values[info.name] = text;
     values_[info.name] = {.type = info.type, .text = text};
   }
   text_ = full.to_string();
@@ -229,6 +232,37 @@ std::vector<double> Parameters::reals(const std::string& name) const {
   for (const std::string& item : split(text, '/'))
     numbers.push_back(parse_number<double>(item).value());
   return numbers;
+}
+
+std::size_t slice_grain(const Spec& compressor) {
+  const std::vector<ParameterInfo>& infos = find_method(compressor.name).parameters;
+  const Parameters parameters(infos, compressor);
+  for (const ParameterInfo& info : infos) {
+    if (info.name != "block" && info.name != "bucket" && info.name != "chunk") continue;
+    // A plug-in's parameter of this name may be something else.
+    const bool is_choice = info.type == ParameterInfo::Type::kChoice;
+    if (info.type != ParameterInfo::Type::kInteger &&
+        !(is_choice && parse_number<long long>(parameters.choice(info.name))))
+      continue;
+    const long long elements = parameters.integer(info.name);
+    if (elements > 0) return static_cast<std::size_t>(elements);
+  }
+  return 1;
+}
+
+std::vector<std::size_t> slice_ends(const Spec& compressor, std::size_t elements,
+                                    std::size_t ranks) {
+  constexpr std::size_t kMinSlice = 1024;  // 4 kB of floats; fewer are not worth a message
+  const std::size_t grain = slice_grain(compressor);
+  const std::size_t grains = elements / grain + (elements % grain > 0 ? 1 : 0);
+  const std::size_t most = std::max<std::size_t>(1, elements / std::max(grain, kMinSlice));
+  const std::size_t count = std::min(most, ranks);
+  std::vector<std::size_t> ends;
+  for (std::size_t i = 1; i <= count; ++i) {
+    const std::size_t end = i * (grains / count) + std::min(i, grains % count);
+    ends.push_back(std::min(end * grain, elements));
+  }
+  return ends;
 }
 
 }  // namespace thinpipe

@@ -10,6 +10,7 @@
 //   }
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -68,6 +69,9 @@ class Parameters {
 
   /// Returns the spec with every parameter written out in one normal form; equal for equal meaning.
   const std::string& text() const { return text_; }
+  /// Returns the spec without the parameters that have their defaults, in one normal form; equal
+  /// for equal meaning: `topk` for `topk:ratio=0.010`. By this form, records are compared.
+  const Spec& normal() const { return normal_; }
 
  private:
   const std::string& value(const std::string& name, ParameterInfo::Type type) const;
@@ -78,6 +82,7 @@ class Parameters {
   };
   std::map<std::string, Value> values_;
   std::string text_;
+  Spec normal_;
 };
 
 /// How an all-reduce sums a method's payloads (Aggregation::kAllReduce).
@@ -95,10 +100,11 @@ struct Summation {
 /// is set to its lower bound.
 struct EncodeTraffic {
   double inputs = 1;  ///< arrays of d floats that the caller passes: the gradient, its squares
-  /// Reads of the vector to encode: 1, or 2 if encoding the first element needs a result of all
-  /// elements, such as the greatest magnitude as scale. An exact top-k needs 1, because one read
-  /// can collect candidates for the k largest elements. A residual that depends on such a result
-  /// needs no further read, because the next step's read can compute it.
+  /// Number of times that the vector to encode must be read. It is 2 if no element can be encoded
+  /// before a result of all elements is known, such as the greatest magnitude as scale, and else 1.
+  /// An exact top-k needs 1, because one read can collect candidates for the k largest elements.
+  /// Updating a residual needs no read of its own: the next step, which reads the residual anyway,
+  /// can do it.
   double sweeps = 1;
   bool residual = false;     ///< the gradient is added to an array of d floats and written back
   double states = 0;         ///< further arrays of d floats that are read and written back
@@ -164,5 +170,20 @@ Summation summation_of(const Spec& spec);
 /// Makes a compressor for one tensor. @throws InputError as check_spec.
 std::unique_ptr<Compressor> make_compressor(const Spec& spec, const TensorInfo& tensor,
                                             const CompressorSettings& settings);
+
+// How the collective `twoshot` cuts an array into slices, one for each rank.
+
+/// Returns the grain of slices, in elements: arrays are cut only between grains. A method has one
+/// scale for each grain, or selects elements within each grain (its parameter `block`, `bucket` or
+/// `chunk`). Returns 1 if the method has none of these parameters. @throws InputError as check_spec
+std::size_t slice_grain(const Spec& compressor);
+
+/// Returns the end of each slice, in elements; the last is `elements`. Slices differ by less than
+/// two grains, and the longer ones come first; the last may end within a grain. If slices would
+/// have less than 1024 elements or less than a grain on average, there are fewer than `ranks` of
+/// them; there is always one.
+/// @throws InputError as check_spec
+std::vector<std::size_t> slice_ends(const Spec& compressor, std::size_t elements,
+                                    std::size_t ranks);
 
 }  // namespace thinpipe

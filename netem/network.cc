@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "netem/limits.h"
+#include "netem/probe.h"
 
 namespace thinpipe {
 namespace {

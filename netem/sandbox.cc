@@ -23,7 +23,7 @@
 #include "base/text.h"
 #include "base/visible.h"
 #include "netem/file_descriptor.h"
-#include "netem/limits.h"
+#include "netem/probe.h"
 
 namespace thinpipe {
 

@@ -4,15 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text.h"
-#include "reports/bench/bench.h"
-#include "reports/gradients/summary.h"
-#include "reports/history/page.h"
-#include "reports/quality/quality.h"
 #include "reports/record/reader.h"
 #include "reports/run/page.h"
 #include "reports/summary/time_scale.h"
-#include "reports/training/page.h"
 
 namespace thinpipe {
 namespace {
@@ -51,38 +45,10 @@ Records reported_records(const std::filesystem::path& records_folder,
   return records;
 }
 
-std::string render_stats(const StatsRecords& records, ReportFormat format) {
-  return format == ReportFormat::kHtml ? render_stats_html(records)
-                                       : render_stats_markdown(records);
-}
-
-std::string render_history(const HistorySummary& summary, ReportFormat format,
-                           const std::vector<std::filesystem::path>& folders) {
-  std::vector<std::string> command = {"thinpipe", "report", "--history"};
-  for (const std::filesystem::path& folder : folders) command.push_back(folder.string());
-  return format == ReportFormat::kHtml ? render_history_html(summary, shell_quoted(command))
-                                       : render_history_markdown(summary, shell_quoted(command));
-}
-
 std::optional<Records> find_records(const std::filesystem::path& folder_or_file,
                                     std::string_view kind) {
   if (!has_kind(folder_or_file, kind)) return std::nullopt;
   return read_records(folder_or_file);
-}
-
-std::string render_quality(const Records& records, ReportFormat format) {
-  return format == ReportFormat::kHtml ? render_quality_html(records)
-                                       : render_quality_markdown(records);
-}
-
-std::string render_bench(const Records& records, ReportFormat format) {
-  return format == ReportFormat::kHtml ? render_bench_html(records)
-                                       : render_bench_markdown(records);
-}
-
-std::string render_training(const Records& records, ReportFormat format) {
-  return format == ReportFormat::kHtml ? render_training_html(records)
-                                       : render_training_markdown(records);
 }
 
 }  // namespace thinpipe

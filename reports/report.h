@@ -5,18 +5,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "reports/gradients/records.h"
-#include "reports/history/page.h"
+#include "reports/page/page.h"
 #include "reports/record/record.h"
 
 namespace thinpipe {
-
-enum class ReportFormat {
-  kHtml,      ///< one self-contained file with figures; needs gnuplot
-  kMarkdown,  ///< text and tables
-};
 
 /// Parses `html`, `md` or `markdown`. @throws InputError for anything else
 ReportFormat parse_report_format(const std::string& name);
@@ -38,19 +31,5 @@ std::string render_report(const Records& records, ReportFormat format,
 /// @throws InputError as read_records().
 std::optional<Records> find_records(const std::filesystem::path& folder_or_file,
                                     std::string_view kind);
-
-/// Returns the report of `thinpipe quality`, `bench` or `train` as text. @throws InputError without
-/// a point; RunError without gnuplot (HTML)
-std::string render_quality(const Records& records, ReportFormat format);
-std::string render_bench(const Records& records, ReportFormat format);
-std::string render_training(const Records& records, ReportFormat format);
-
-/// Returns the report of gradient statistics (find_trace_stats()) as text.
-/// @throws InputError without gradients, RunError without gnuplot (HTML).
-std::string render_stats(const StatsRecords& records, ReportFormat format);
-
-/// Returns the history of these folders as text. @throws RunError without gnuplot (HTML)
-std::string render_history(const HistorySummary& summary, ReportFormat format,
-                           const std::vector<std::filesystem::path>& folders);
 
 }  // namespace thinpipe

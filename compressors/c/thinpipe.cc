@@ -18,13 +18,13 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "compressors/compressor.h"
 #include "compressors/plugin/loader.h"
 #include "compressors/registry.h"
-#include "compressors/slices.h"
 #include "compressors/spec.h"
 
 struct thinpipe_compressor {
@@ -70,12 +70,14 @@ int guarded(thinpipe_error* error, const Work& work) {
   return THINPIPE_FAILED;
 }
 
-/// Runs `work` with the compressor locked.
+/// Runs `work` with the compressor locked. Frees the last thinpipe_save's state after it: the work
+/// may still read that state.
 template <class Work>
 int locked(thinpipe_compressor* handle, thinpipe_error* error, const Work& work) {
   return guarded(error, [&] {
     if (handle == nullptr) throw InputError("compressor: found NULL, expected thinpipe_open's");
     const std::lock_guard lock(handle->mutex);
+    const std::vector<std::byte> freed = std::exchange(handle->state, {});
     work(*handle->compressor);
   });
 }
@@ -403,7 +405,6 @@ int thinpipe_save(thinpipe_compressor* compressor, const void** state, size_t* s
   return locked(compressor, error, [&](const Compressor& own) {
     require(state, "state");
     require(size, "size");
-    compressor->state.clear();
     own.save_state(compressor->state);
     *state = compressor->state.data();
     *size = compressor->state.size();

@@ -229,8 +229,9 @@ THINPIPE_EXPORT int thinpipe_slices(const char* spec, size_t elements, int32_t w
 /* Discards the memory. */
 THINPIPE_EXPORT int thinpipe_reset(thinpipe_compressor* compressor, thinpipe_error* error);
 /* Serializes the memory into a buffer that belongs to the compressor, and sets `state` to it. The
-   buffer is valid until the next call with this compressor. The bytes are those that `thinpipe
-   compress --state` stores for a tensor (docs/wire-format.md). */
+   buffer is valid until the end of the next call with this compressor, which frees it. Any call of
+   any thread does so, such as thinpipe_describe. The bytes are those that `thinpipe compress
+   --state` stores for a tensor (docs/wire-format.md). */
 THINPIPE_EXPORT int thinpipe_save(thinpipe_compressor* compressor, const void** state, size_t* size,
                                   thinpipe_error* error);
 /* Loads a saved memory. After an error the compressor is reset. */

@@ -4,7 +4,6 @@
 #include "compressors/cuda/arithmetic.h"
 #include "compressors/cuda/grid/cuda_device.cuh"
 #include "compressors/cuda/make.h"
-#include "compressors/cuda/roofline.h"
 
 namespace thinpipe {
 namespace {

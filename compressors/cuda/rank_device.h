@@ -8,7 +8,6 @@
 #include <span>
 
 #include "compressors/cuda/device/device_compressor.h"
-#include "compressors/cuda/device/device_copies.h"
 #include "compressors/cuda/device/device_memory.h"
 #include "compressors/cuda/timed_device.h"
 

@@ -227,7 +227,7 @@ BlockProblem decode_blocks(const BlockFormat& format, const BlockRotation& rotat
                            const std::byte* scales, const std::uint8_t* codes, float factor,
                            std::span<float> out);
 
-// Arguments of the block kernels, and the elements that each kernel codes.
+// Arguments of the block kernels.
 
 /// Blocks of a tensor to encode, from the beginning of a block on.
 struct BlockEncoding {
@@ -252,14 +252,5 @@ struct BlockDecoding {
   float* out = nullptr;
   std::size_t n = 0;
 };
-
-/// Encode blocks on the calling thread. @returns an upper bound of the elements that decode to
-/// something other than 0.
-std::size_t encode_integer_blocks(const BlockEncoding& job);  ///< whole numbers, and levels
-std::size_t encode_float_blocks(const BlockEncoding& job);    ///< kE4M3, kE5M2, kE2M1
-
-/// Decode blocks on the calling thread. Return the first problem found.
-BlockProblem decode_integer_blocks(const BlockDecoding& job);
-BlockProblem decode_float_blocks(const BlockDecoding& job);
 
 }  // namespace thinpipe

@@ -1,8 +1,9 @@
 // The fast cosine transform, which splits a line into the sums and the differences of mirrored
 // elements. The even coefficients are a transform of the sums, of half the length. The odd
 // coefficients are the product of the differences with a cosine matrix of half the length. The sums
-// are split again in the same way. Vectors hold sixteen lines side by side. The Walsh-Hadamard
-// transform of one array is here too, for tests of hadamard-inl.h.
+// are split again in the same way. Vectors hold sixteen lines side by side. The file also copies
+// rectangles of a matrix to chunks and back. The Walsh-Hadamard transform of one array is here too,
+// for tests of hadamard-inl.h.
 #include "compressors/kernels/transforms.h"
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "hwy/highway.h"
 
 #include "compressors/kernels/hadamard-inl.h"
+#include "compressors/kernels/vector_loop-inl.h"
 
 #ifndef THINPIPE_COMPRESSORS_KERNELS_DCT_ONCE
 #define THINPIPE_COMPRESSORS_KERNELS_DCT_ONCE
@@ -325,6 +327,55 @@ void Transform(const Lines& lines, const float* cosines, bool inverse) {
   }
 }
 
+// Rectangles of a matrix are copied to chunks and back, a row at a time. A chunk is small and in
+// the caches.
+
+/// Prefetches the same row of the chunk to the right, which is probably next. The rows of a chunk
+/// are too short for the hardware's prefetchers.
+HWY_INLINE void AskNextChunk(const Patch& patch, const float* at) {
+  constexpr int kSecondLevel = 2;
+  __builtin_prefetch(at + patch.columns, 0, kSecondLevel);
+}
+
+/// Calls row(offset in the matrix, offset in the chunk) for every row.
+template <class Row>
+HWY_INLINE void ForEachRow(const Patch& patch, Row row) {
+  for (std::size_t y = 0; y < patch.rows; ++y) row(y * patch.step, y * patch.chunk_step);
+}
+
+void Take(const Patch& patch, const float* matrix, float* HWY_RESTRICT chunk) {
+  ForEachRow(patch, [&](std::size_t from, std::size_t to) HWY_ATTR {
+    ForEachVector(patch.columns, [&](auto d, std::size_t i) HWY_ATTR {
+      AskNextChunk(patch, matrix + from + i);
+      const auto most = hn::Set(d, kMaxDctInput);
+      const auto x = hn::LoadU(d, matrix + from + i);
+      const auto limited = hn::Max(hn::Min(x, most), hn::Neg(most));
+      hn::StoreU(hn::IfThenZeroElse(hn::IsNaN(x), limited), d, chunk + to + i);
+    });
+  });
+}
+
+void Leave(const Patch& patch, const float* matrix, const float* HWY_RESTRICT chunk, float* left) {
+  ForEachRow(patch, [&](std::size_t at, std::size_t from) HWY_ATTR {
+    ForEachVector(patch.columns, [&](auto d, std::size_t i) HWY_ATTR {
+      AskNextChunk(patch, matrix + at + i);
+      StoreLeft(d, hn::LoadU(d, matrix + at + i), hn::LoadU(d, chunk + from + i), left + at, i);
+    });
+  });
+}
+
+void Add(const Patch& patch, const float* HWY_RESTRICT chunk, float factor, float* matrix) {
+  ForEachRow(patch, [&](std::size_t at, std::size_t from) HWY_ATTR {
+    ForEachVector(patch.columns, [&](auto d, std::size_t i) HWY_ATTR {
+      AskNextChunk(patch, matrix + at + i);
+      const auto term = hn::Mul(hn::Set(d, factor), hn::LoadU(d, chunk + from + i));
+      hn::StoreU(hn::Add(hn::LoadU(d, matrix + at + i), term), d, matrix + at + i);
+    });
+  });
+}
+
+// The Walsh-Hadamard transform.
+
 void Hadamard(float* HWY_RESTRICT x, std::size_t n, float norm) {
   HadamardInPlace(x, n);
   const hn::CappedTag<float, 16> d;
@@ -342,6 +393,9 @@ HWY_AFTER_NAMESPACE();
 namespace thinpipe {
 namespace {
 HWY_EXPORT(Transform);
+HWY_EXPORT(Take);
+HWY_EXPORT(Leave);
+HWY_EXPORT(Add);
 HWY_EXPORT(Hadamard);
 
 void transform(const Lines& lines, bool inverse) {
@@ -357,6 +411,16 @@ std::span<const float> dct_cosines() {
 
 void dct(const Lines& lines) { transform(lines, false); }
 void inverse_dct(const Lines& lines) { transform(lines, true); }
+
+void take_dct_input(const Patch& patch, const float* matrix, float* chunk) {
+  HWY_DYNAMIC_DISPATCH(Take)(patch, matrix, chunk);
+}
+void leave_decoded(const Patch& patch, const float* matrix, const float* chunk, float* left) {
+  HWY_DYNAMIC_DISPATCH(Leave)(patch, matrix, chunk, left);
+}
+void add_decoded(const Patch& patch, const float* chunk, float factor, float* matrix) {
+  HWY_DYNAMIC_DISPATCH(Add)(patch, chunk, factor, matrix);
+}
 
 void hadamard(std::span<float> x) {
   assert(x.size() >= 16 && (x.size() & (x.size() - 1)) == 0);

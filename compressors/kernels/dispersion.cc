@@ -13,7 +13,7 @@
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 // once per target
-#include "compressors/kernels/max_key-inl.h"
+#include "compressors/kernels/keys-inl.h"
 
 #ifndef THINPIPE_COMPRESSORS_KERNELS_DISPERSION_ONCE
 #define THINPIPE_COMPRESSORS_KERNELS_DISPERSION_ONCE

@@ -16,7 +16,7 @@
 #include "hwy/foreach_target.h"  // must come before highway.h
 #include "hwy/highway.h"
 
-#include "compressors/kernels/max_key-inl.h"
+#include "compressors/kernels/keys-inl.h"
 #include "compressors/kernels/pack_codes-inl.h"
 #include "compressors/kernels/vector_loop-inl.h"
 

@@ -1,11 +1,13 @@
-// Vector parts of selections, for inclusion by kernels: the keys of floats, and the lanes that a
-// mask selects. Compiled once per instruction set.
+// Vector parts of selections, for inclusion by kernels: the keys of floats, the greatest magnitude
+// of an array, and the lanes that a mask selects. Compiled once per instruction set.
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 #include "compressors/kernels/keys.h"
+#include "compressors/kernels/streams.h"
 
 #ifndef THINPIPE_COMPRESSORS_KERNELS_KEYS_ONCE
 #define THINPIPE_COMPRESSORS_KERNELS_KEYS_ONCE
@@ -60,6 +62,57 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> Keys(D d, V x) {
     return hn::Max(order == KeyOrder::kLargest ? ascending : hn::Not(ascending),
                    hn::Set(d, kMinKey + 1));
   }
+}
+
+/// Returns the greatest magnitude key of x. Reads the four quarters of x as four streams, then the
+/// few elements after them.
+HWY_INLINE std::int32_t MaxKeyOf(const float* HWY_RESTRICT x, std::size_t n) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::ScalableTag<std::int32_t> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto magnitude = hn::Set(d, 0x7fffffff);
+  const auto* bits = reinterpret_cast<const std::int32_t*>(x);
+  const std::size_t quarter = n / (4 * lanes) * lanes;
+  auto m0 = hn::Zero(d), m1 = hn::Zero(d), m2 = hn::Zero(d), m3 = hn::Zero(d);
+  for (std::size_t i = 0; i < quarter; i += lanes) {
+    m0 = hn::Max(m0, hn::And(hn::LoadU(d, bits + i), magnitude));
+    m1 = hn::Max(m1, hn::And(hn::LoadU(d, bits + quarter + i), magnitude));
+    m2 = hn::Max(m2, hn::And(hn::LoadU(d, bits + 2 * quarter + i), magnitude));
+    m3 = hn::Max(m3, hn::And(hn::LoadU(d, bits + 3 * quarter + i), magnitude));
+  }
+  std::size_t i = 4 * quarter;
+  for (; i + lanes <= n; i += lanes) {
+    m0 = hn::Max(m0, hn::And(hn::LoadU(d, bits + i), magnitude));
+  }
+  std::int32_t most = hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(m0, m1), hn::Max(m2, m3))));
+  for (; i < n; ++i) most = std::max(most, bits[i] & 0x7fffffff);
+  return most;
+}
+
+/// Returns the greatest key of a few elements in memory order, prefetching elements far ahead.
+HWY_INLINE std::int32_t MaxKeyAhead(const float* HWY_RESTRICT x, std::size_t n) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::ScalableTag<std::int32_t> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto magnitude = hn::Set(d, 0x7fffffff);
+  const auto* bits = reinterpret_cast<const std::int32_t*>(x);
+  auto m0 = hn::Zero(d), m1 = hn::Zero(d), m2 = hn::Zero(d), m3 = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    for (std::size_t line = 0; line < 4 * lanes; line += lanes) {
+      ask_far_ahead(x + i + line);
+    }
+    m0 = hn::Max(m0, hn::And(hn::LoadU(d, bits + i), magnitude));
+    m1 = hn::Max(m1, hn::And(hn::LoadU(d, bits + i + lanes), magnitude));
+    m2 = hn::Max(m2, hn::And(hn::LoadU(d, bits + i + 2 * lanes), magnitude));
+    m3 = hn::Max(m3, hn::And(hn::LoadU(d, bits + i + 3 * lanes), magnitude));
+  }
+  for (; i + lanes <= n; i += lanes) {
+    m0 = hn::Max(m0, hn::And(hn::LoadU(d, bits + i), magnitude));
+  }
+  std::int32_t most = hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(m0, m1), hn::Max(m2, m3))));
+  for (; i < n; ++i) most = std::max(most, bits[i] & 0x7fffffff);
+  return most;
 }
 
 /// Calls body(std::integral_constant) with the order as a constant.

@@ -21,7 +21,7 @@
 #include "hwy/highway.h"
 
 #include "compressors/kernels/counter_random-inl.h"
-#include "compressors/kernels/max_key-inl.h"
+#include "compressors/kernels/keys-inl.h"
 #include "compressors/kernels/pack_codes-inl.h"
 #include "compressors/kernels/vector_loop-inl.h"
 

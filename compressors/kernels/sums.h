@@ -8,7 +8,6 @@
 #include <span>
 
 #include "base/both.h"
-#include "base/nan.h"
 
 namespace thinpipe {
 
@@ -34,7 +33,7 @@ struct PendingSum {
 
 // Memory updates. All spans have the same length and do not overlap. Products are rounded before
 // they are added (no fused multiply-add), and a sum that is a NaN has the bits kNanBits
-// (base/nan.h), so that every machine and GPU computes the same bits.
+// (base/both.h), so that every machine and GPU computes the same bits.
 
 /// Computes r = decay * r + scale * g.
 void accumulate(std::span<const float> g, float decay, float scale, std::span<float> r);

@@ -11,7 +11,7 @@
 #define THINPIPE_VECTOR_LOOP_INL_H_
 #endif
 
-#include "base/nan.h"
+#include "base/both.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -34,7 +34,7 @@ HWY_INLINE void ForEachVector(std::size_t n, Body body) {
   for (; i < n; ++i) body(one, i);
 }
 
-/// canonical() of every lane (base/nan.h).
+/// canonical() of every lane (base/both.h).
 template <class V>
 HWY_INLINE V Canonical(V x) {
   namespace hn = hwy::HWY_NAMESPACE;

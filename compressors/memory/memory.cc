@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/nan.h"
+#include "base/both.h"
 #include "compressors/kernels/buffer.h"
 #include "compressors/kernels/parallel.h"
 #include "compressors/kernels/sums.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "base/nan.h"
+#include "base/both.h"
 #include "compressors/kernels/parallel.h"
 #include "compressors/kernels/random.h"
 #include "compressors/kernels/select.h"

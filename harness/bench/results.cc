@@ -73,6 +73,9 @@ Point bench_point(const BenchOptions& options, const BenchGroup& group, const st
   Point point;
   point.id = name;
   point.axes.compressor = short_spec(spec);
+  if (name.starts_with(point.axes.compressor))
+    point.normal_id =
+        parameters_of(spec).normal().to_string() + name.substr(point.axes.compressor.size());
   point.axes.method = spec.name;
   point.bench = BenchSubject{.tensor = group.tensor,
                              .simd = simd,
@@ -130,13 +133,11 @@ std::vector<double> scaled(std::vector<double> values, double factor) {
 }
 
 std::string short_spec(const Spec& spec) {
-  const std::string meaning = parameters_of(spec).text();
+  const Parameters parameters = parameters_of(spec);
   Spec shorter = spec;
-  for (const auto& [key, value] : spec.values) {
-    Spec without = shorter;
-    without.values.erase(key);
-    if (parameters_of(without).text() == meaning) shorter = without;
-  }
+  std::erase_if(shorter.values, [&](const auto& value) {
+    return !parameters.normal().values.contains(value.first);
+  });
   return shorter.to_string();
 }
 

@@ -61,9 +61,9 @@ std::vector<Spec> all_compressors(const Arguments& arguments, std::vector<Spec> 
   return specs;
 }
 
-bool DistinctCompressors::add(const Spec& spec) {
-  const std::string text = spec.to_string();
-  const auto [found, added] = first_.try_emplace(parameters_of(spec).text(), text);
+bool DistinctCompressors::add(const CompressorRules& rules) {
+  const std::string text = rules.to_string();
+  const auto [found, added] = first_.try_emplace(rules.normal().to_string(), text);
   if (!added && found->second != text)
     tell_user(fmt::format("{} is the same compressor as {} and is measured once, as the latter",
                           text, found->second));

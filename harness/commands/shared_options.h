@@ -20,6 +20,7 @@
 #include "netem/topology/spec.h"
 #include "reports/record/record.h"
 #include "reports/record/writer.h"
+#include "workloads/replay/bucketing.h"
 #include "workloads/trace/trace.h"
 
 namespace thinpipe {
@@ -40,10 +41,10 @@ class DistinctCompressors {
  public:
   /// Returns false if the compressor was added before. If its spec was another text then, prints a
   /// message, because records and reports name the first. @throws InputError for a wrong spec
-  bool add(const Spec& spec);
+  bool add(const CompressorRules& rules);
 
  private:
-  std::map<std::string, std::string> first_;  ///< spec as written, by the spec with all parameters
+  std::map<std::string, std::string> first_;  ///< rules as written, by their normal form
 };
 
 /// Returns `--threads N`. @param who  user of the threads: "one encode", "each rank's encode"

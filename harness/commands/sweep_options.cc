@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "compressors/registry.h"
+#include "compressors/spec.h"
 #include "harness/commands/shared_options.h"
 #include "netem/schedule/links.h"
 #include "netem/topology/time_scale.h"
@@ -39,15 +41,10 @@ std::vector<CompressorRules> compressors_of(const Arguments& arguments) {
   std::vector<CompressorRules> all;
   if (!arguments.flag("no-baseline")) all = baselines_of(arguments);
   DistinctCompressors distinct;
-  for (const CompressorRules& baseline : all) distinct.add(baseline.specs().front());
+  for (const CompressorRules& baseline : all) distinct.add(baseline);
   for (const std::string& text : arguments.texts("compressor"))
-    for (const CompressorRules& rules : CompressorRules::expand(text)) {
-      for (const Spec& spec : rules.specs()) check_spec(spec);
-      if (!rules.uniform())
-        add_once(all, rules);
-      else if (distinct.add(rules.specs().front()))
-        all.push_back(rules);
-    }
+    for (const CompressorRules& rules : CompressorRules::expand(text))
+      if (distinct.add(rules)) all.push_back(rules);
   return all;
 }
 
@@ -95,8 +92,11 @@ std::vector<Stragglers> stragglers_of(const Arguments& arguments) {
 
 std::vector<Spec> collectives_of(const Arguments& arguments) {
   std::vector<Spec> collectives;
+  std::set<std::string> normal;
   for (const std::string& text : arguments.texts("collective"))
-    for (const Spec& collective : expand_collectives(text)) add_once(collectives, collective);
+    for (const Spec& collective : expand_collectives(text))
+      if (normal.insert(collective_parameters(collective).normal().to_string()).second)
+        collectives.push_back(collective);
   return collectives;
 }
 
@@ -115,6 +115,7 @@ Bucketing normal(Bucketing bucketing) {
   if (bucketing.overlap == Overlap::kNone) bucketing.codec_beside = false;
   if (bucketing.overlap == Overlap::kNone && bucketing.granularity != Granularity::kBucket)
     bucketing.limits = BucketLimits();
+  if (bucketing.fragment_delay == 0) bucketing.fragment_mix = Bucketing::kFragmentMix;
   if (bucketing.granularity == Granularity::kModel) {
     bucketing.overlap = Overlap::kNone;  // no payload is sent before all gradients are ready
     bucketing.codec_beside = false;
@@ -149,6 +150,11 @@ std::vector<OptionInfo> bucketing_options() {
       repeatable(text_option("fragments", "P", "1",
                              "with --local-steps of at least P, exchange the model as P fragments "
                              "in turn, spread evenly over the local steps (Streaming DiLoCo)")),
+      repeatable(text_option("fragment-delay", "N", "0",
+                             "number of local steps whose compute overlaps a fragment's exchange")),
+      repeatable(text_option("fragment-mix", "A", "0.5",
+                             "with --fragment-delay, in a training: weight of a worker's own "
+                             "parameters when the fragment is applied")),
       repeatable(text_option("outer", "SPEC", "none",
                              "outer optimiser applied to the aggregate: none, or diloco "
                              "(momentum=0.9,rate=0.7), usually with --local-steps",
@@ -206,6 +212,13 @@ std::vector<Bucketing> bucketings_of(const Arguments& arguments) {
   });
   each("fragments", [](const auto& text, Bucketing& bucketing) {
     bucketing.fragments = static_cast<std::size_t>(number_in("fragments", text, 1, 1e6, true));
+  });
+  each("fragment-delay", [](const auto& text, Bucketing& bucketing) {
+    bucketing.fragment_delay =
+        static_cast<std::uint64_t>(number_in("fragment-delay", text, 0, 1e6, true));
+  });
+  each("fragment-mix", [](const auto& text, Bucketing& bucketing) {
+    bucketing.fragment_mix = number_in("fragment-mix", text, 0, 1, false);
   });
   each("outer", [](const auto& text, Bucketing& bucketing) {
     if (text != "none") bucketing.outer = OuterOptions::parse(text);
@@ -312,7 +325,7 @@ std::vector<OptionGroup> sweep_groups() {
       {"Compressors and baselines", {"baseline", "no-baseline", "plugin", "non-finite", "device"}},
       {"Bucketing, overlap and gradient accumulation",
        {"overlap", "codec", "buckets", "granularity", "min-elements", "local-steps", "fragments",
-        "outer"}},
+        "fragment-delay", "fragment-mix", "outer"}},
       {"Training",
        {"width", "data", "batch", "optimiser", "lr-schedule", "clip", "local-clip", "exchange",
         "mask-momentum", "augment", "seeds", "target", "eval-every", "checkpoint-every", "capture",

@@ -545,7 +545,7 @@ class RealMachines : public Machines {
     if (!guards_) return;
     // Dilated, the link has its default bucket in its text, which must hold the cards' frames.
     LinkSpec fitted = link;
-    fitted.mtu = mtu(link);
+    fitted.mtu = mtu(link, nullptr);
     fitted = slowed(fitted, time_scale);
     fitted.mtu = link.mtu;
     guards_->set_links(fitted.to_string());
@@ -559,10 +559,13 @@ class RealMachines : public Machines {
     count.drops = counters.drops;
     return count;
   }
-  // Returns the MTU of the network cards if guards report it, else the MTU of `link`. The first
-  // host's report is enough, because hosts of one network have the same MTU.
-  std::uint32_t mtu(const LinkSpec& link) const override {
-    return guards_ ? static_cast<std::uint32_t>(guards_->cards().at(0).mtu) : link.mtu;
+  // Returns the MTU of the network cards if guards report it, else that of the ranks' connections,
+  // else the MTU of `link`. The first guard's report is enough, because hosts of one network have
+  // the same MTU.
+  std::uint32_t mtu(const LinkSpec& link, const Launch* launch) const override {
+    if (guards_) return static_cast<std::uint32_t>(guards_->cards().at(0).mtu);
+    const std::uint32_t found = launch == nullptr ? 0 : launch->path_mtu();
+    return found > 0 ? found : link.mtu;
   }
   /// Measures streams of the ranks round a ring: the rate at which each receives from its
   /// predecessor.
@@ -579,7 +582,8 @@ class RealMachines : public Machines {
     const double seconds = std::max(1.0, 8e6 / link.rate());
     const std::vector<json> answers = launch->ask(
         {{"do", "stream"}, {"settle", kSettle}, {"seconds", seconds}}, 60 + 20 * seconds);
-    const double payload = mtu(link) - kTcpHeaders, frame = mtu(link) + kEthernetHeader;
+    const std::uint32_t packet = mtu(link, launch);
+    const double payload = packet - kTcpHeaders, frame = packet + kEthernetHeader;
     for (std::size_t rank = 0; rank < answers.size(); ++rank) {
       WayCalibration way;
       way.where =

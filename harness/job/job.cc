@@ -110,6 +110,15 @@ void set_compressor(const std::string& text, Axes& axes) {
   }
 }
 
+// Returns the normal form of a compressor's text, or another text as it is.
+std::string normal_compressor(const std::string& text) {
+  try {
+    return CompressorRules::parse(text).normal().to_string();
+  } catch (const InputError&) {
+    return text;
+  }
+}
+
 json hosts_json(const ProgramNetwork& programs, const WireCount& wire) {
   json hosts = json::array();
   for (std::size_t i = 0; i < wire.sent_by.size(); ++i)
@@ -273,8 +282,10 @@ void Job::finish(ScheduleLog& schedule, const ProgramTraffic& traffic, int code)
 
 void Job::record(Point point) {
   const Axes& axes = point.axes;
-  point.id = fmt::format("{}|{}|{}|{}{}", axes.compressor, axes.link, axes.ranks, axes.collective,
-                         programs_.spec().is_star() ? "" : "|" + axes.topology);
+  const std::string rest = fmt::format("|{}|{}|{}{}", axes.link, axes.ranks, axes.collective,
+                                       programs_.spec().is_star() ? "" : "|" + axes.topology);
+  point.id = axes.compressor + rest;
+  point.normal_id = normal_compressor(axes.compressor) + rest;
   Header header = network_header({.kind = kJobKind, .command = options_.command}, nullptr,
                                  machines_, nullptr, calibrator_);
   header.created = point.started;

@@ -25,7 +25,7 @@ class EmulatedMachines : public Machines {
     network_.set_links(link, time_scale);
   }
   WireCount count_wire(int) override { return thinpipe::count_wire(network_); }
-  std::uint32_t mtu(const LinkSpec& link) const override { return link.mtu; }
+  std::uint32_t mtu(const LinkSpec& link, const Launch*) const override { return link.mtu; }
   LinkCalibration calibrate(const LinkSpec& link, double time_scale, Launch* launch) override;
   std::vector<std::string> drift() override { return network_.drift(); }
   bool sets_links() const override { return true; }

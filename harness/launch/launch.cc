@@ -24,7 +24,7 @@
 #include "base/clock.h"
 #include "harness/machine/fingerprint.h"
 #include "harness/machine/programs.h"
-#include "netem/limits.h"
+#include "netem/probe.h"
 #include "netem/sandbox.h"
 #include "netem/topology/flows.h"
 
@@ -194,6 +194,15 @@ void Launch::welcome(MessageSocket worker) {
   mpi_version_ = hello->at("mpi");
   congestion_control_ = hello->at("congestion_control");
   workers_.at(rank) = std::move(worker);
+}
+
+std::uint32_t Launch::path_mtu() const {
+  std::uint32_t least = 0;
+  for (const nlohmann::json& machine : rank_machines_) {
+    const auto mtu = machine.value("mtu", std::uint32_t{0});
+    if (mtu > 0 && (least == 0 || mtu < least)) least = mtu;
+  }
+  return least;
 }
 
 std::vector<nlohmann::json> Launch::ask(const nlohmann::json& message, double seconds,

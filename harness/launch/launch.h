@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -68,6 +69,9 @@ class Launch {
   const std::string& congestion_control() const { return congestion_control_; }
   /// Returns each rank's description of its machine; empty where ranks share this machine.
   const std::vector<nlohmann::json>& rank_machines() const { return rank_machines_; }
+  /// Returns the smallest path MTU of the connections between ranks on machines of their own, in
+  /// bytes; 0 where it is unknown.
+  std::uint32_t path_mtu() const;
 
   /// Sends a message to every rank, waits for one answer of each, and returns the answers by rank.
   /// @throws WorkerRefusal when all answered, some with an error (the ranks live on);

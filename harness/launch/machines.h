@@ -98,7 +98,9 @@ class Machines {
   /// Returns the links' counters so far, where they are counted. @param ranks  of the launch
   virtual WireCount count_wire(int ranks) = 0;
   /// Returns the bytes of the largest IP packet on a link.
-  virtual std::uint32_t mtu(const LinkSpec& link) const = 0;
+  /// @param launch  the running ranks, whose connections tell the MTU of links that thinpipe does
+  /// not set; null without any
+  virtual std::uint32_t mtu(const LinkSpec& link, const Launch* launch) const = 0;
   /// Sets the links and measures TCP's goodput in each direction. The links stay set.
   /// @param launch  the running ranks, if needs_ranks_to_calibrate(); otherwise it may be null
   /// @throws RunError when no traffic passes, or a stop was requested.

@@ -58,10 +58,14 @@ void check_epochs(const SweepOptions& options) {
 
 // @throws InputError for fragments, with an option or method that has only the whole model
 void refuse_fragments(const SweepOptions& options, const std::string& what) {
-  for (const Bucketing& bucketing : options.bucketings)
+  for (const Bucketing& bucketing : options.bucketings) {
     if (bucketing.fragments > 1)
       throw InputError(
           fmt::format("--fragments {} with {}; expected --fragments 1", bucketing.fragments, what));
+    if (bucketing.fragment_delay > 0)
+      throw InputError(fmt::format("--fragment-delay {} with {}; expected --fragment-delay 0",
+                                   bucketing.fragment_delay, what));
+  }
 }
 
 }  // namespace
@@ -145,12 +149,19 @@ std::vector<std::string> pairs_left_out(const SweepOptions& options) {
 
 void check_fragments(const SweepOptions& options, const Trace& trace) {
   for (const Bucketing& bucketing : options.bucketings) {
-    if (bucketing.fragments == 1) continue;
+    if (!bucketing.takes_turns()) continue;
     if (bucketing.local_steps < bucketing.fragments)
       throw InputError(
           fmt::format("--fragments {}: each fragment has its turn in another local step; expected "
                       "--local-steps of at least {}, not {}",
                       bucketing.fragments, bucketing.fragments, bucketing.local_steps));
+    const std::uint64_t between = bucketing.local_steps / bucketing.fragments;
+    if (bucketing.fragment_delay >= between)
+      throw InputError(fmt::format(
+          "--fragment-delay {}: one fragment is exchanged at a time, and the next one has its turn "
+          "after {} local step{}; expected at most {} with --local-steps {} and --fragments {}",
+          bucketing.fragment_delay, between, between == 1 ? "" : "s", between - 1,
+          bucketing.local_steps, bucketing.fragments));
     if (bucketing.granularity != Granularity::kTensor)
       refuse_fragments(options, fmt::format("--granularity {}: fragments are runs of tensors",
                                             to_string(bucketing.granularity)));
@@ -185,6 +196,13 @@ void check_time_scales(const SweepOptions& options) {
       throw InputError(
           "--overlap bucket and a --time-scale below 1: codecs overlap exchanges, and only the "
           "links can be sped up; expected at least 1, or --overlap none");
+    if (factor != kAutoTimeScale && factor < 1 &&
+        std::ranges::any_of(options.bucketings, [](const Bucketing& bucketing) {
+          return bucketing.fragment_delay > 0;
+        }))
+      throw InputError(
+          "--fragment-delay and a --time-scale below 1: exchanges overlap compute, and only the "
+          "links can be sped up; expected at least 1, or --fragment-delay 0");
     if (options.hosts && options.hosts->shape.empty())
       throw InputError(
           "--time-scale with --hosts and without --shape: the network would not be slowed down; "

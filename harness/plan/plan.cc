@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "base/error.h"
 #include "base/splitmix64.h"
@@ -56,6 +58,17 @@ std::string SweepPoint::link_text() const {
   return link.to_string() + (schedule.empty() ? "" : ",schedule=" + schedule.to_string());
 }
 
+std::string SweepPoint::normal_id(const SweepOptions& options) const {
+  SweepPoint normal = *this;
+  normal.compressor = compressor.normal();
+  normal.collective = collective_parameters(collective).normal();
+  return normal.id(options);
+}
+
+bool SweepPoint::is_in(const std::set<std::string>& ids, const SweepOptions& options) const {
+  return ids.contains(id(options)) || ids.contains(normal_id(options));
+}
+
 std::string SweepPoint::id(const SweepOptions& options) const {
   const std::string network = options.topology.is_star() ? "" : "|" + options.topology.to_string();
   const std::string where =
@@ -98,9 +111,13 @@ Spec with_plain_answers(Spec collective) {
 std::vector<Spec> collectives_for(const CompressorRules& compressor, const SweepOptions& options) {
   const bool is_baseline = options.is_baseline(compressor);
   std::vector<Spec> able;
-  for (const Spec& collective : options.collectives)
-    if (serves_all(collective, compressor))
-      add_once(able, is_baseline ? with_plain_answers(collective) : collective);
+  std::set<std::string> normal;  // forms of `able`, so that no two points have the same meaning
+  for (const Spec& given : options.collectives) {
+    if (!serves_all(given, compressor)) continue;
+    const Spec collective = is_baseline ? with_plain_answers(given) : given;
+    if (normal.insert(collective_parameters(collective).normal().to_string()).second)
+      able.push_back(collective);
+  }
   if (able.empty() && is_baseline) able.push_back({.name = "ring", .values = {}});
   return able;
 }
@@ -158,6 +175,21 @@ std::vector<SweepPoint> plan_sweep(const SweepOptions& options) {
   return points;
 }
 
+std::vector<SweepPoint> scale_deciders(const SweepOptions& options,
+                                       const std::vector<SweepPoint>& points) {
+  std::set<std::pair<std::string, int>> wanted;
+  for (const SweepPoint& point : points)
+    if (point.chooses_scale) wanted.emplace(point.link_text(), point.ranks);
+  std::vector<SweepPoint> deciders;
+  if (wanted.empty()) return deciders;
+  std::set<std::tuple<std::string, int, int>> known;
+  for (SweepPoint& point : plan_sweep(options))
+    if (point.chooses_scale && wanted.contains({point.link_text(), point.ranks}) &&
+        known.emplace(point.link_text(), point.ranks, point.hosts()).second)
+      deciders.push_back(std::move(point));
+  return deciders;
+}
+
 std::string link_line(const LinkSpec& link) {
   LinkSpec plain;
   plain.up.rate = plain.down.rate = link.rate();
@@ -186,8 +218,11 @@ double step_timeout(const SweepPoint& point, const Topology& topology, const Tra
   const double trouble = disturbs(topology) ? 10 : 1;
   const double goodput = exchange_goodput(topology);
   const double exchange = goodput > 0 ? bits / goodput : 0;
+  // A delayed fragment's exchange overlaps several steps' compute, which one step passes.
+  const double computed =
+      static_cast<double>(std::max<std::uint64_t>(1, point.bucketing.fragment_delay));
   const double compute =
-      point.time_scale * point.stragglers.longest(longest_compute * compute_scale);
+      point.time_scale * computed * point.stragglers.longest(longest_compute * compute_scale);
   return more * std::max(1.0, point.time_scale) + 10 * trouble * (exchange + waits + compute);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,11 @@ struct SweepPoint {
   std::string link_text() const;
   /// Returns the point's name in records, which is independent of the order of the sweep.
   std::string id(const SweepOptions& options) const;
+  /// Returns the id with the normal forms of its specs (Parameters::normal()), which are equal for
+  /// `topk` and `topk:ratio=0.01`. @throws InputError as check_spec and check_collective
+  std::string normal_id(const SweepOptions& options) const;
+  /// Returns whether the ids of records (Records::finished_ids()) have the point.
+  bool is_in(const std::set<std::string>& ids, const SweepOptions& options) const;
 };
 
 /// Returns the collective without parameters by which servers or owners of slices compress their
@@ -103,6 +109,7 @@ std::string exchange_name(const Spec& collective, const CompressorRules& compres
 
 /// Returns true if the point belongs to shard `shard` of `shards`, counted from 1. A hash of the id
 /// (64 bits of FNV-1a, mixed) decides, so that every machine agrees, whatever else is in the sweep.
+/// @param id  SweepPoint::normal_id()
 bool in_shard(const std::string& id, int shard, int shards);
 
 /// Limits the number of points, because the alternatives of all axes multiply. Call it before a
@@ -118,6 +125,13 @@ std::vector<int> host_counts(const SweepOptions& options);
 /// ranks keep their order. The points of one Launch are in random order, so that slow drifts of the
 /// machine spread over all of them.
 std::vector<SweepPoint> plan_sweep(const SweepOptions& options);
+
+/// Returns the points that decide on the time scale of `points`, for each link, number of ranks and
+/// number of hosts one point: with kAutoTimeScale, all points of the sweep with one link and one
+/// number of ranks have one factor. The points are of all shards, so that all shards have the same
+/// factors.
+std::vector<SweepPoint> scale_deciders(const SweepOptions& options,
+                                       const std::vector<SweepPoint>& points);
 
 /// Returns the link for people: "100 Mbit/s", or the whole specification of a link with more keys.
 std::string link_line(const LinkSpec& link);

@@ -26,8 +26,8 @@ struct MachineFigures {
 /// whole GSO packets, which the receiver acknowledges as one.
 double acknowledgement_share(const LinkSpec& link);
 
-/// Returns alpha, beta and credit of a star of hosts that all have this link, with one flow in each
-/// direction of every link.
+/// Returns alpha, beta and credit (LinkFigures) of a star of hosts, each of which has such a link,
+/// with one flow in each direction of every link.
 LinkFigures star_figures(const LinkSpec& link, const MachineFigures& machine);
 
 /// Returns alpha, beta and credit of one direction of a link, with one flow in each direction and

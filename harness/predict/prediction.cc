@@ -104,6 +104,17 @@ ExchangeCost sparse_traffic_cost(const Spec& collective, const SparseSizes& size
 
 ExchangeCost cost_of(const FlowTime& time) { return {time.seconds, time.bytes, time.waiting}; }
 
+// Returns the bytes that each server's link carries in its busier direction.
+std::vector<double> bytes_by_server(const std::vector<FlowUnit>& units, int workers, int servers) {
+  std::vector<double> pushed(static_cast<std::size_t>(servers)), pulled(pushed.size());
+  for (const FlowUnit& unit : units) {
+    pushed[static_cast<std::size_t>(unit.server)] += workers * (unit.push + kUnitHeadBytes);
+    pulled[static_cast<std::size_t>(unit.server)] += workers * (unit.pull + kUnitHeadBytes);
+  }
+  for (std::size_t i = 0; i < pushed.size(); ++i) pushed[i] = std::max(pushed[i], pulled[i]);
+  return pushed;
+}
+
 // Returns the cost of an exchange of many workers with parameter servers. The limit is the slowest
 // server or worker: its link, in both directions at the same time, or the server's CPU.
 ExchangeCost served_cost(const std::vector<FlowUnit>& units, int workers,
@@ -188,13 +199,16 @@ ExchangeCost push_pull_cost(const Spec& collective, const ExchangeWork& exchange
   links.insert(links.end(), among.servers.begin(), among.servers.end());
   links.resize(static_cast<std::size_t>(among.ranks + options.servers), among.link);
   const auto time = times.push_pull(units, among.ranks, options.servers, links);
-  return time ? cost_of(*time) : served_cost(units, among.ranks, links);
+  ExchangeCost cost = time ? cost_of(*time) : served_cost(units, among.ranks, links);
+  cost.by_server = bytes_by_server(units, among.ranks, options.servers);
+  return cost;
 }
 
-// Returns the token buckets' credit after an exchange, with the tokens added during it.
-double credit_after(const ExchangeCost& cost, const LinkFigures& link, double most) {
+// Returns the token bucket's credit after an exchange in which the link carried `bytes`, with the
+// tokens added during it.
+double credit_after(double seconds, double bytes, const LinkFigures& link, double most) {
   if (link.beta <= 0) return most;
-  return std::clamp(link.credit + cost.seconds / link.beta - cost.bytes, 0.0, most);
+  return std::clamp(link.credit + seconds / link.beta - bytes, 0.0, most);
 }
 
 }  // namespace
@@ -247,7 +261,7 @@ std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInp
   std::vector<BucketWork> buckets;
   ExchangeAmong among{
       .ranks = input.ranks, .link = input.link, .servers = input.servers, .slower = slower};
-  LinkFigures& link = among.link;  // with its remaining credit
+  LinkFigures& link = among.link;  // with its remaining credit, as among.servers
   double carried = 0;              // s in which the links carry the bytes of all exchanges
   bool incast = false;
   for (const ProfiledBucket& bucket : codec.buckets) {
@@ -265,7 +279,10 @@ std::optional<Prediction> predict(const CodecProfile& codec, const PredictionInp
         work.latency = std::min(work.exchange, kPushPullSteps * link.alpha);
       incast = incast || (input.queue > 0 && cost->waiting > input.queue);
       carried += cost->bytes * fastest;
-      link.credit = credit_after(*cost, link, input.link.credit);
+      link.credit = credit_after(cost->seconds, cost->bytes, link, input.link.credit);
+      for (std::size_t i = 0; i < std::min(among.servers.size(), cost->by_server.size()); ++i)
+        among.servers[i].credit = credit_after(cost->seconds, cost->by_server[i], among.servers[i],
+                                               input.servers[i].credit);
     }
     buckets.push_back(work);
   }

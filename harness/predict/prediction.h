@@ -17,6 +17,7 @@ struct ExchangeCost {
   double seconds = 0;
   double bytes = 0;    ///< in one direction of the busiest link
   double waiting = 0;  ///< greatest number of bytes in a port's queue
+  std::vector<double> by_server = {};  ///< bytes in one direction of each parameter server's link
 };
 
 /// The ranks of an exchange and their links.

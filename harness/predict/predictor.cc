@@ -197,7 +197,7 @@ std::string Predictor::refusal(const SweepPoint& point) const {
     return "no model of " + point.collective.name + " on this topology";
   if (!point.stragglers.empty() && point.bucketing.overlap != Overlap::kNone)
     return "no model of stragglers with overlap";
-  if (point.bucketing.fragments > 1) return "no model of fragments";
+  if (point.bucketing.takes_turns()) return "no model of fragments";
   if (!point.schedule.empty()) return "no model of links with a schedule";
   if (point.link.disturbs()) return "no model of lost or reordered frames";
   if (options_.topology.is_star()) return "";

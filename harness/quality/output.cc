@@ -104,9 +104,11 @@ Metrics metrics_of(const QualitySummary& summary, bool all_tensors) {
 }
 
 Point empty_point(const Spec& spec, const std::string& tensor, std::size_t elements) {
+  const Parameters parameters = parameters_of(spec);
   Point point;
   point.id = spec.to_string() + "|" + tensor;
-  point.axes.compressor = parameters_of(spec).text();
+  point.normal_id = parameters.normal().to_string() + "|" + tensor;
+  point.axes.compressor = parameters.text();
   point.axes.method = spec.name;
   point.quality = {tensor, static_cast<double>(elements)};
   return point;

@@ -218,14 +218,23 @@ json prepare_message(const SweepPoint& point, const SweepOptions& options) {
           {"steps", options.warmup + options.steps}};
 }
 
+Topology Meter::network_of(const SweepPoint& point, const Launch& launch) const {
+  Topology planned = options_.topology.plan(machines_.size(), point.link);
+  if (machines_.network() == nullptr) {  // thinpipe sets the MTU of emulated links alone
+    const std::uint32_t mtu = machines_.mtu(point.link, &launch);
+    for (int i = 0; i < planned.links(); ++i) planned.link(i).mtu = mtu;
+  }
+  return slowed(planned, point.time_scale);
+}
+
 PointSamples Meter::no_samples(const SweepPoint& point, const Topology& planned,
                                const CalibratedLink* calibrated, const Launch& launch) const {
   PointSamples samples;
   samples.on_device = options_.device != kDeviceCpu;
-  samples.overlapped = point.bucketing.overlap != Overlap::kNone;
+  samples.overlapped = point.bucketing.overlaps();
   samples.compute_works = options_.compute_works;
   samples.reference = launch.rank_machines().empty() ? "elements" : "projections";
-  const std::uint32_t mtu = machines_.mtu(point.link);
+  const std::uint32_t mtu = machines_.mtu(point.link, &launch);
   samples.frame_bytes = mtu + kEthernetHeader;
   samples.payload_bytes = mtu - kTcpHeaders;
   samples.time_scale = point.time_scale;
@@ -246,8 +255,7 @@ std::vector<std::string> Meter::warnings(const PointSamples& samples,
 Point Meter::measure(const SweepPoint& planned, Launch& launch,
                      const std::function<void()>& stepped) {
   Point point = describe(planned, options_);
-  const Topology network =
-      slowed(options_.topology.plan(machines_.size(), planned.link), planned.time_scale);
+  const Topology network = network_of(planned, launch);
   const CalibratedLink* calibrated = calibrator_.find(machines_, planned.link, planned.time_scale);
   PointSamples samples = no_samples(planned, network, calibrated, launch);
   ScheduleLog schedule(machines_, planned);  // sets the links

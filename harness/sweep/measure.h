@@ -66,6 +66,9 @@ class Meter {
   /// @throws RunError when the launch is broken and must be restarted.
   Point measure(const SweepPoint& planned, Launch& launch, const std::function<void()>& stepped);
 
+  /// Returns the point's network as it is set: with time dilation, and with the MTU that the
+  /// machines' links have.
+  Topology network_of(const SweepPoint& point, const Launch& launch) const;
   /// Returns samples without steps, with the properties of the point's links.
   /// @param calibrated  null if the link was not calibrated
   PointSamples no_samples(const SweepPoint& point, const Topology& planned,

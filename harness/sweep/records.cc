@@ -144,6 +144,7 @@ Fidelity fidelity_of(const PointSamples& samples, const SweepPoint& point, const
 Point describe(const SweepPoint& planned, const SweepOptions& options) {
   Point point;
   point.id = planned.id(options);
+  point.normal_id = planned.normal_id(options);
   point.started = created_now();
   Axes& axes = point.axes;
   axes.compressor = planned.compressor.to_string();

@@ -34,7 +34,6 @@
 #include "harness/sweep/measure.h"
 #include "harness/sweep/simulated.h"
 #include "harness/sweep/time_scaling.h"
-#include "netem/limits.h"
 #include "netem/network.h"
 #include "netem/probe.h"
 #include "netem/sandbox.h"
@@ -160,8 +159,9 @@ class Session {
     return point;
   }
 
-  // Returns missing rights and broken links of this machine, for the reason of a failure. Before
-  // there are machines, run_in_sandbox() reports these itself.
+  // Returns what may have caused a failure: rights that this process lacks, and emulated links that
+  // were interrupted. Returns "" before the emulated machines exist, because run_in_sandbox()
+  // reports missing rights itself.
   std::string trouble() const {
     if (machines_ == nullptr && !header_written_) return "";
     std::string text = rights_advice();
@@ -211,19 +211,14 @@ class Session {
 
   // Sets the time dilation of all points that have none yet. Points of one link and one number of
   // ranks get the same factor, as they are compared with each other: that of the records, or the
-  // greatest that one of them needs.
+  // greatest that one of them needs. Points of other shards count too, because shards are merged.
   void choose_scales(const MachinesFor& machines_for) {
     struct Common {
       std::optional<double> recorded;
       double greatest = 0;
     };
     std::map<std::pair<std::string, int>, Common> factors;
-    for (SweepPoint& point : points_) {
-      if (!point.chooses_scale || stop_requested()) continue;
-      const auto [at, is_new] = factors.try_emplace({point.link_text(), point.ranks});
-      Common& common = at->second;
-      if (is_new) common.recorded = earlier_scale(point);
-      if (common.recorded) continue;
+    const auto choose = [&](SweepPoint& point, Common& common) {
       try {
         use_machines(point, machines_for);
         choose_scale(point);
@@ -232,6 +227,19 @@ class Session {
       } catch (const RunError& error) {
         refusals_[point.id(options_)] = error.what();
       }
+    };
+    for (SweepPoint& point : points_) {
+      if (!point.chooses_scale || stop_requested()) continue;
+      const auto [at, is_new] = factors.try_emplace({point.link_text(), point.ranks});
+      Common& common = at->second;
+      if (is_new) common.recorded = earlier_scale(point);
+      if (!common.recorded) choose(point, common);
+    }
+    for (SweepPoint& point : scale_deciders(options_, points_)) {
+      Common& common = factors[{point.link_text(), point.ranks}];
+      if (!common.recorded && chooser_.is_new(point.link_text(), point.hosts()) &&
+          !stop_requested())
+        choose(point, common);
     }
     for (SweepPoint& point : points_) {
       if (!point.chooses_scale) continue;
@@ -339,13 +347,20 @@ class Session {
                                    link_line(point.link), warning));
   }
 
+  // Returns the point with the MTU that the machines' links have, for predictions. Links are set by
+  // the planned point, because thinpipe does not set the MTU of real interfaces.
+  SweepPoint as_carried(SweepPoint point) const {
+    point.link.mtu = machines_->mtu(point.link, launch_.get());
+    return point;
+  }
+
   // Returns the machines' overhead on the point's links, measured by exchanges of its ranks.
   const MachineFigures& probed(const SweepPoint& point) {
     const std::string key =
         fmt::format("{}|{}|{}", point.link.to_string(), point.hosts(), point.time_scale);
     if (const auto known = probed_.find(key); known != probed_.end()) return known->second;
     machines_->set_links(point.link, point.time_scale);
-    LinkFigures expected = predictor_.expected_links(point);
+    LinkFigures expected = predictor_.expected_links(as_carried(point));
     if (!machines_->sets_links()) expected.credit = 0;  // the real links' buckets are unknown
     MachineFigures found = probe_links(*launch_, expected);
     found.message_time /= point.time_scale;
@@ -355,14 +370,15 @@ class Session {
   // Returns the prediction of the point; empty where there is no model of it, and for methods of
   // plug-ins: a prediction runs the codec in this process, which an unsafe plug-in would end or
   // stop. @throws RunError when the launch broke.
-  Document prediction(const SweepPoint& point) {
+  Document prediction(const SweepPoint& planned) {
+    const SweepPoint point = as_carried(planned);
     const std::vector<Spec> specs = point.compressor.specs();
     if (std::any_of(specs.begin(), specs.end(),
                     [](const Spec& spec) { return find_method(spec.name).from_plugin; }))
       return {};
     if (!predictor_.refusal(point).empty()) return {};
     PredictedMachines machines;
-    machines.network = probed(point);
+    machines.network = probed(planned);
     // Ranks on machines of their own share no cores.
     if (launch_->rank_machines().empty()) machines.cores = cores_;
     try {
@@ -460,10 +476,10 @@ int with_missing_points(const SweepOptions& options, const Trace& trace, const P
   const std::set<std::string> finished = writer.existing().finished_ids();
   std::vector<SweepPoint> points = plan_sweep(options);
   std::erase_if(points, [&](const auto& point) {
-    return !in_shard(point.id(options), options.shard, options.shards);
+    return !in_shard(point.normal_id(options), options.shard, options.shards);
   });
   const std::size_t all = points.size();
-  std::erase_if(points, [&](const auto& point) { return finished.contains(point.id(options)); });
+  std::erase_if(points, [&](const auto& point) { return point.is_in(finished, options); });
   if (points.size() < all)
     tell_user(fmt::format("{} of {} points are in the records already", all - points.size(), all));
   if (all == 0) tell_user("this shard has no point of the sweep");

@@ -211,7 +211,11 @@ json raw_times(const std::vector<StepAnswers>& steps, bool overlapped) {
 std::vector<std::string> scale_warnings(const std::vector<StepAnswers>& steps, double factor) {
   std::vector<double> skews, totals;
   for (const auto& [ranks, servers] : steps) {
-    if (ranks.empty()) continue;
+    // Of steps whose compute time passes in a later step, only sums of gradients are left.
+    if (std::ranges::none_of(ranks, [](const WorkerStep& rank) {
+          return rank.exchanged || rank.wanted > 0;
+        }))
+      continue;
     skews.push_back(greatest_of(ranks, [](const WorkerStep& rank) { return rank.skew; }));
     totals.push_back(greatest_of(ranks, [](const WorkerStep& rank) { return rank.total; }));
   }

@@ -24,7 +24,6 @@
 #include "harness/train/checkpoint.h"
 #include "harness/train/options.h"
 #include "harness/train/train_point.h"
-#include "netem/topology/time_scale.h"
 #include "reports/record/reader.h"
 #include "reports/record/record.h"
 #include "workloads/trace/json_fields.h"
@@ -76,8 +75,7 @@ class TrainWork : public PointWork {
                 const Calibrator& calibrator, const PointProgress& progress) override {
     Point point = describe(planned, options_.sweep);
     const Meter meter(machines, trace_, options_.sweep, calibrator);
-    const Topology network =
-        slowed(options_.sweep.topology.plan(machines.size(), planned.link), planned.time_scale);
+    const Topology network = meter.network_of(planned, launch);
     const CalibratedLink* calibrated = calibrator.find(machines, planned.link, planned.time_scale);
     PointSamples samples = meter.no_samples(planned, network, calibrated, launch);
     const double total = expected_seconds(planned);
@@ -203,13 +201,23 @@ std::optional<ModelDescription> described_before(const TrainOptions& options) {
   }
 }
 
+// Returns the points of this shard that the records do not have.
+std::vector<SweepPoint> missing_points(const SweepOptions& options,
+                                       const std::set<std::string>& finished) {
+  std::vector<SweepPoint> points = plan_sweep(options);
+  std::erase_if(points, [&](const SweepPoint& point) {
+    return point.is_in(finished, options) ||
+           !in_shard(point.normal_id(options), options.shard, options.shards);
+  });
+  return points;
+}
+
 // Checks the checkpoints that a run resumes from before anything is started for it.
 void check_checkpoints(const TrainOptions& options, const std::set<std::string>& finished) {
   if (!options.sweep.resume) return;
-  for (const SweepPoint& point : plan_sweep(options.sweep))
-    if (const std::string id = point.id(options.sweep);
-        !finished.contains(id) && in_shard(id, options.sweep.shard, options.sweep.shards))
-      Checkpoints(options.sweep.out, id).check_last(identity_of(point, options), point.hosts());
+  for (const SweepPoint& point : missing_points(options.sweep, finished))
+    Checkpoints(options.sweep.out, point.id(options.sweep))
+        .check_last(identity_of(point, options), point.hosts());
 }
 
 Records records_there(const TrainOptions& options) {
@@ -226,11 +234,8 @@ void check_captures(const TrainOptions& options, const std::set<std::string>& fi
         fmt::format("--capture-every {}: a training of {} steps would capture none; expected at "
                     "most {}",
                     options.capture_every, options.sweep.steps, options.sweep.steps));
-  for (const SweepPoint& point : plan_sweep(options.sweep)) {
-    const std::string id = point.id(options.sweep);
-    if (finished.contains(id) || !in_shard(id, options.sweep.shard, options.sweep.shards)) continue;
-    check_capture_folder(capture_folder(options, id), options.sweep.resume);
-  }
+  for (const SweepPoint& point : missing_points(options.sweep, finished))
+    check_capture_folder(capture_folder(options, point.id(options.sweep)), options.sweep.resume);
 }
 
 void keep_description(const TrainOptions& options, const ModelDescription& model) {

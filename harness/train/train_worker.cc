@@ -51,10 +51,11 @@ void write_floats(const std::string& file, std::span<const float> values) {
 /// After an exchange, all workers have the same parameters: those after the previous exchange minus
 /// the mean of the workers' summed decreases, or minus the outer optimiser's update (FedAvg; SBC
 /// alg. 1; DiLoCo alg. 1). With fragments, this holds for the fragment that was exchanged, and a
-/// worker goes on with its own values of the others (Streaming DiLoCo alg. 2, without delay). The
-/// model is then that of the last exchanges, which all workers have in common: it is evaluated and
-/// compared. With `ps:update=servers` workers have no optimiser. All workers add the change of the
-/// model that the servers send (3LC, figure 2b).
+/// worker goes on with its own values of the others (Streaming DiLoCo alg. 2). With delayed
+/// fragments, it mixes its own values with the new ones. The model is then that of the last
+/// exchanges, which all workers have in common: it is evaluated and compared. With
+/// `ps:update=servers` workers have no optimiser. All workers add the change of the model that the
+/// servers send (3LC, figure 2b).
 class TrainRole : public ReplayRole {
  public:
   /// @param given  receives the gradients of the replay
@@ -142,11 +143,15 @@ class TrainRole : public ReplayRole {
       if (local_steps_ || servers_update_) {
         const float sign = servers_update_ ? 1 : -1;
         const std::vector<bool> in_turn = replay().tensors_in_turn(message.at("index"));
+        const bool delayed = settings().options.bucketing.fragment_delay > 0;
+        std::vector<std::vector<float>> merged(delayed ? mean.size() : 0);
         std::vector<std::span<const float>> values;
         for (std::size_t i = 0; i < mean.size(); ++i) {
           for (std::size_t j = 0; in_turn[i] && j < mean[i].size(); ++j)
             agreed_[i][j] += sign * mean[i][j];
-          values.push_back(in_turn[i] ? std::span<const float>(agreed_[i]) : learner_->values(i));
+          if (delayed && in_turn[i]) merged[i] = merge(i);
+          values.push_back(!in_turn[i] ? learner_->values(i)
+                                       : std::span<const float>(delayed ? merged[i] : agreed_[i]));
         }
         learner_->assign(values);
         mask_momentum();
@@ -161,7 +166,7 @@ class TrainRole : public ReplayRole {
     json said = {{"type", "evaluated"}};
     if (settings().rank != 0) return said;
     const Evaluation found =
-        replay().has_fragments() ? evaluation_of_agreed() : learner_->evaluate();
+        replay().takes_turns() ? evaluation_of_agreed() : learner_->evaluate();
     said["loss"] = found.loss;
     said["accuracy"] = found.accuracy;
     said["perplexity"] = found.perplexity;
@@ -173,7 +178,7 @@ class TrainRole : public ReplayRole {
     state.learner = learner_->state();
     replay().save_state(state.compressors);
     for (const std::vector<float>& one : estimate_) append_floats(one, state.estimate);
-    if (replay().has_fragments())
+    if (replay().takes_turns())
       for (const std::vector<float>& one : agreed_) append_floats(one, state.estimate);
     return write_rank_state(message, settings().rank, state);
   }
@@ -185,7 +190,7 @@ class TrainRole : public ReplayRole {
     ByteReader estimate(state.estimate);
     for (std::vector<float>& one : estimate_) take_floats(estimate, one);
     remember_parameters();
-    if (replay().has_fragments())
+    if (replay().takes_turns())
       for (std::vector<float>& one : agreed_) take_floats(estimate, one);
     estimate.expect_end();
     compressors.expect_end();
@@ -253,9 +258,24 @@ class TrainRole : public ReplayRole {
     assign(own);
     return found;
   }
+  // Returns the values of a parameter with which this worker goes on after a delayed exchange: its
+  // own ones, which have taken steps meanwhile, mixed with those of the exchange. The next exchange
+  // concerns the decrease from the values of the exchange on.
+  std::vector<float> merge(std::size_t parameter) {
+    const auto mix = static_cast<float>(settings().options.bucketing.fragment_mix);
+    const std::vector<float>& agreed = agreed_[parameter];
+    const std::span<const float> own = learner_->values(parameter);
+    std::vector<float> merged(own.size()), decrease(own.size());
+    for (std::size_t j = 0; j < own.size(); ++j) {
+      merged[j] = mix * own[j] + (1 - mix) * agreed[j];
+      decrease[j] = agreed[j] - merged[j];
+    }
+    replay().set_sum(parameter, decrease);
+    return merged;
+  }
   // Returns a digest of the parameters that all workers have in common after an exchange.
   std::uint64_t digest() {
-    if (!replay().has_fragments()) return learner_->digest();
+    if (!replay().takes_turns()) return learner_->digest();
     Digest digest;
     for (const std::vector<float>& one : agreed_) digest.add(std::span<const float>(one));
     return digest.value();

@@ -17,6 +17,8 @@ inline nlohmann::json bucketing_json(const Bucketing& bucketing) {
           {"buckets", bucketing.limits.to_string()},
           {"local_steps", bucketing.local_steps},
           {"fragments", bucketing.fragments},
+          {"fragment_delay", bucketing.fragment_delay},
+          {"fragment_mix", bucketing.fragment_mix},
           {"outer", bucketing.outer ? bucketing.outer->to_string() : ""},
           {"epoch", bucketing.epoch}};
 }
@@ -32,6 +34,8 @@ inline Bucketing bucketing_of(const nlohmann::json& message) {
   bucketing.limits = BucketLimits::parse(of.at("buckets"));
   bucketing.local_steps = of.at("local_steps");
   bucketing.fragments = of.at("fragments");
+  bucketing.fragment_delay = of.at("fragment_delay");
+  bucketing.fragment_mix = of.at("fragment_mix");
   if (const std::string outer = of.at("outer"); !outer.empty())
     bucketing.outer = OuterOptions::parse(outer);
   bucketing.epoch = of.at("epoch");

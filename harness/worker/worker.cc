@@ -68,19 +68,26 @@ bool goes_out(int descriptor) {
          !IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<sockaddr_in6&>(peer).sin6_addr);
 }
 
+// Calls `use` for each descriptor of this process for which `wanted` is true.
+template <typename Wanted, typename Use>
+void for_descriptors(Wanted wanted, Use use) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int descriptor = std::atoi(entry.path().filename().c_str());
+    if (wanted(descriptor)) use(descriptor);
+  }
+}
+
 // Calls `prepare` for each socket for which `wanted` is true. Returns the names of these sockets'
 // congestion controls after that.
 template <typename Wanted, typename Prepare>
 std::string names_in_force(Wanted wanted, Prepare prepare) {
   std::set<std::string> in_force;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    const int descriptor = std::atoi(entry.path().filename().c_str());
-    if (!wanted(descriptor)) continue;
+  for_descriptors(wanted, [&](int descriptor) {
     prepare(descriptor);
     char now[16] = {};  // TCP_CA_NAME_MAX
     socklen_t size = sizeof(now) - 1;
     if (getsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, now, &size) == 0) in_force.insert(now);
-  }
+  });
   std::string names;
   for (const std::string& one : in_force) names += (names.empty() ? "" : "+") + one;
   return names;
@@ -115,6 +122,20 @@ std::string set_congestion_control(const std::string& name) {
 std::string congestion_control_in_force(int control) {
   return names_in_force(
       [&](int descriptor) { return descriptor != control && goes_out(descriptor); }, [](int) {});
+}
+
+// Returns the smallest path MTU of the same connections, in bytes; 0 without one.
+std::uint32_t path_mtu(int control) {
+  std::uint32_t least = 0;
+  for_descriptors(
+      [&](int descriptor) { return descriptor != control && goes_out(descriptor); },
+      [&](int descriptor) {
+        tcp_info info = {};
+        socklen_t size = sizeof(info);
+        if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return;
+        if (least == 0 || info.tcpi_pmtu < least) least = info.tcpi_pmtu;
+      });
+  return least;
 }
 
 // Waits until a message has arrived, and lets Open MPI work meanwhile. Open MPI sends only within
@@ -162,6 +183,8 @@ Worker::Worker(MessageSocket socket, std::string scratch)
     watch_.emplace(socket_.descriptor());
     hello["congestion_control"] = congestion_control_in_force(socket_.descriptor());
     hello["machine"] = machine_description();
+    if (const std::uint32_t mtu = path_mtu(socket_.descriptor()); mtu > 0)
+      hello["machine"]["mtu"] = mtu;
   } else {
     hello["congestion_control"] = set_congestion_control(kCongestionControl);
   }

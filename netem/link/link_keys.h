@@ -41,10 +41,10 @@ std::string link_rate_text(double rate);
 std::span<const DirectionKey> direction_keys();
 std::span<const LinkKey> link_keys();
 
-/// Returns a link for records and programs: rates in bit/s, sizes in bytes, times in seconds,
-/// probabilities from 0 to 1.
-/// {"text", "rate", "delay", "mtu", "place", "seed"?, "up": {...}, "down": {...}}. `rate` is null
-/// for a direction without a rate. Impairments that are off are left out.
+/// Returns the JSON of a link, in records and where other programs read it: {"text", "rate",
+/// "delay", "mtu", "place", "seed"?, "up": {"rate", ...}, "down": {"rate", ...}}. Rates are in
+/// bit/s, sizes in bytes, times in seconds, and probabilities from 0 to 1. A `rate` is null without
+/// a throttle. Impairments that are off are left out.
 nlohmann::ordered_json link_json(const LinkSpec& link);
 
 }  // namespace thinpipe

@@ -8,7 +8,16 @@
 
 #include "netem/link/qdisc.h"
 
+struct nl_addr;
+struct nl_cache;
+struct nl_cb;
+struct nl_msg;
 struct nl_sock;
+struct rtnl_addr;
+struct rtnl_link;
+struct rtnl_neigh;
+struct rtnl_qdisc;
+struct rtnl_route;
 
 namespace thinpipe {
 
@@ -16,10 +25,22 @@ namespace thinpipe {
 /// error code.
 void check_netlink(int result, const std::string& attempt);
 
-struct NetlinkSocketDeleter {
+/// Releases what libnl allocates.
+struct NetlinkRelease {
+  void operator()(nl_addr* address) const;
+  void operator()(nl_cache* cache) const;
+  void operator()(nl_cb* callbacks) const;
+  void operator()(nl_msg* message) const;
   void operator()(nl_sock* socket) const;
+  void operator()(rtnl_addr* address) const;
+  void operator()(rtnl_link* link) const;
+  void operator()(rtnl_neigh* neighbour) const;
+  void operator()(rtnl_qdisc* qdisc) const;
+  void operator()(rtnl_route* route) const;
 };
-using NetlinkSocket = std::unique_ptr<nl_sock, NetlinkSocketDeleter>;
+template <typename Object>
+using NetlinkOwned = std::unique_ptr<Object, NetlinkRelease>;
+using NetlinkSocket = NetlinkOwned<nl_sock>;
 
 /// Returns a connected socket of the current network namespace. @throws RunError
 NetlinkSocket open_rtnetlink();
@@ -62,6 +83,8 @@ class Netlink {
   void set_up(const std::string& interface);
   void set_down(const std::string& interface);  ///< also removes its routes
   bool is_up(const std::string& interface);     ///< administratively up (IFF_UP)
+  bool is_loopback(const std::string& interface);
+  std::uint32_t mtu(const std::string& interface);
   /// @param with_route  also adds the route to the network of `cidr`
   void add_address(const std::string& interface, const std::string& cidr, bool with_route = true);
   std::string hardware_address(const std::string& interface);  ///< such as 02:00:00:00:00:01

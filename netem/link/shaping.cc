@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/splitmix64.h"
-#include "netem/link/qdisc_netem.h"
+#include "netem/link/qdisc.h"
 
 namespace thinpipe {
 namespace {

@@ -14,7 +14,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -30,14 +29,7 @@ namespace {
 constexpr TrafficHandle kIngress = {TC_H_INGRESS, 0xffff0000};
 constexpr std::uint32_t kFilterPriority = 1;
 
-struct MessageDeleter {
-  void operator()(nl_msg* message) const { nlmsg_free(message); }
-};
-using Message = std::unique_ptr<nl_msg, MessageDeleter>;
-
-struct CallbacksDeleter {
-  void operator()(nl_cb* callbacks) const { nl_cb_put(callbacks); }
-};
+using Message = NetlinkOwned<nl_msg>;
 
 template <typename Header>
 Message make_message(int type, int flags, const Header& header, const AttributeWriter& attributes) {
@@ -92,8 +84,8 @@ int receive_one(nl_msg* message, void* context) {
 // Sends a request and passes the body of every message of the reply to `consume`.
 void ask(const NetlinkSocket& socket, const Message& message, const std::string& attempt,
          const Consumer& consume) {
-  const std::unique_ptr<nl_cb, CallbacksDeleter> original(nl_socket_get_cb(socket.get()));
-  const std::unique_ptr<nl_cb, CallbacksDeleter> callbacks(nl_cb_clone(original.get()));
+  const NetlinkOwned<nl_cb> original(nl_socket_get_cb(socket.get()));
+  const NetlinkOwned<nl_cb> callbacks(nl_cb_clone(original.get()));
   if (!callbacks) throw RunError(attempt + ": out of memory");
   Receiving receiving{consume, nullptr};
   nl_cb_set(callbacks.get(), NL_CB_VALID, NL_CB_CUSTOM, receive_one, &receiving);

@@ -1,5 +1,6 @@
 // A real interface: the traffic on it that must not be throttled by accident, and the link settings
-// that it supports.
+// that it supports. Its guard throttles it for a sweep on another machine, and restores it when the
+// sweep ends, however it ends.
 #pragma once
 
 #include <string>
@@ -37,5 +38,30 @@ void throttle_nic(const std::string& interface, const LinkSpec& link);
 
 /// Returns the drift of the interface's qdiscs since throttle_nic(), in words.
 std::vector<std::string> nic_drift(const std::string& interface, const LinkSpec& link);
+
+// The guard.
+
+struct GuardOptions {
+  std::string interface;
+  double lease = 15;  ///< s without a line from the sweep after which the interface is restored
+  std::vector<std::string> controllers;  ///< further IP addresses that reach the sweep
+  bool anyway = false;  ///< throttle even if the interface carries these or a default route
+};
+
+/// Talks with the sweep in lines over `in` and `out` and returns an exit code. The first line is
+///   guarding MTU KIND    the interface may be throttled; KIND is the qdisc to restore
+///   refused REASON       and the exit code is kExitUsage (burdened) or kExitFailed
+/// Afterwards the guard answers each line. Every line renews the lease:
+///   link SPEC    throttle            -> set SPEC  |  error REASON
+///   count        the root qdisc      -> counted BYTES PACKETS DROPS BACKLOG  |  error REASON
+///   check        for drift           -> checked same  |  checked DRIFT  |  error REASON
+///   renew                            -> renewed
+///   restore      restore and exit    -> restored HOW  |  error REASON
+///
+/// The guard restores the interface when `in` ends (the connection closed, the sweep was killed),
+/// when the lease expires (the connection hangs), and at SIGTERM, SIGINT and SIGQUIT. A child in a
+/// session of its own does this work. If the child is killed, its parent restores the interface. If
+/// both are killed, the state file remains for finish().
+int run_guard(const GuardOptions& options, int in, int out);
 
 }  // namespace thinpipe

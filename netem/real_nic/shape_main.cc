@@ -1,5 +1,5 @@
 // thinpipe-shape INTERFACE LEASE-SECONDS [--anyway] [ADDRESS...]: the guard that `thinpipe run
-// --shape` starts on each host. netem/real_nic/guard.h describes its protocol. The addresses belong
+// --shape` starts on each host. netem/real_nic/nic.h describes its protocol. The addresses belong
 // to the machine that runs the sweep.
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/visible.h"
-#include "netem/real_nic/guard.h"
+#include "netem/real_nic/nic.h"
 
 namespace {
 

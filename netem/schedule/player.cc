@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "base/splitmix64.h"
 #include "base/statistics.h"
-#include "netem/link/qdisc_netem.h"
+#include "netem/link/qdisc.h"
 #include "netem/link/shaping.h"
 #include "netem/sandbox.h"
 #include "netem/topology/flows.h"

@@ -10,12 +10,10 @@
 
 #include "netem/link/link_spec.h"
 #include "netem/network.h"
+#include "netem/verify/datagrams.h"
 #include "netem/verify/expected.h"
-#include "netem/verify/loss.h"
-#include "netem/verify/round_trip.h"
 #include "netem/verify/shaper.h"
 #include "netem/verify/streams.h"
-#include "netem/verify/tools.h"
 
 namespace thinpipe {
 

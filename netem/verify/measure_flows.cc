@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "netem/sandbox.h"
-#include "netem/verify/round_trip.h"
+#include "netem/verify/datagrams.h"
 #include "netem/verify/sockets.h"
 
 namespace thinpipe {

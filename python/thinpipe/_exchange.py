@@ -68,8 +68,26 @@ def _in_turn(functions):
 
 
 def _head(parts):
-    """Returns the bytes of the sizes in a message."""
-    return 8 * (1 + len(parts))
+    """Returns the bytes before the payloads in a message."""
+    return 8 * (2 + len(parts))
+
+
+def _loaded_in(message):
+    """Returns the place of the checkpoint's mark in a message, a tensor of one int64."""
+    return message[8:16].view(torch.int64)
+
+
+def _check_loaded(marks):
+    """@throws RankError if ranks loaded different checkpoints since the exchange before, or only some
+    ranks did.
+
+    marks: of the ranks: 1 + the step of the checkpoint; 0 without one.
+    """
+    least, most = (f"a checkpoint of step {mark - 1}" if mark > 0 else "no checkpoint"
+                   for mark in (min(marks), max(marks)))
+    if least != most:
+        raise RankError(f"ranks disagree: load_state_dict: found {most} on one rank and {least} on another; "
+                        "expected checkpoints of one step on all ranks")
 
 
 def _most(units):
@@ -113,6 +131,7 @@ class Exchange:
         self._load = {}    # elements that each rank averages
         self._unrestored = {}
         self._damaged = None  # an error of a state, of which the next exchange tells all ranks
+        self._loaded = 0  # 1 + the step of a checkpoint of which the next exchange tells all ranks
         self._turn = 0  # of two buffers for messages
 
     def _check(self, collective):
@@ -166,6 +185,15 @@ class Exchange:
         for unit in self.units.values():
             unit.load_state(self._unrestored.pop(unit.name, None))
 
+    def tell_loaded(self, step):
+        """Has the next exchange fail on all ranks if not all have loaded a checkpoint of this step. It
+        compares them within its own messages."""
+        self._loaded = 1 + step
+
+    def _take_loaded(self):
+        loaded, self._loaded = self._loaded, 0
+        return loaded
+
     def begin(self, pieces, plain, step, epoch, squares=None, problem=None):
         """Encodes what this rank sends. Returns a function that exchanges it and replaces every array by
         its mean over the ranks, the same bits on all ranks.
@@ -195,15 +223,16 @@ class Exchange:
         problem = problem or self._damaged
         # Before the exchanges, which tell the other ranks of its errors too.
         problem = self._hold(ways.get("hold", ()), problem)
+        # Of a delayed method in every step: ranks that loaded other checkpoints may not exchange now.
+        if plain and (not ways or self.properties.period > 1):
+            self._raise_on_all(problem)
         # In the same order on all ranks. Each tells the other ranks of a problem, and raises it.
         finishes = [begin(ways[way], problem)
                     for way, begin in (("twoshot", self._begin_two_shots),
                                        ("allgather", self._begin_all_gather),
                                        ("rounds", self._begin_several_rounds),
                                        ("allreduce", self._begin_all_reduce)) if way in ways]
-        if plain and ways.keys() <= {"hold"}:
-            self._raise_on_all(problem)
-        elif problem is not None and "hold" in ways:  # no rank exchanges now
+        if problem is not None and "hold" in ways:  # no rank exchanges now
             self.problem = problem
             return lambda: None
         if problem is not None:
@@ -214,11 +243,14 @@ class Exchange:
 
     def _raise_on_all(self, problem):
         """@throws on all ranks if one has a problem: its own there, a RankError on the others."""
-        failed = int(self.ahead.greatest(torch.tensor([0 if problem is None else self.ahead.rank + 1])))
+        loaded = self._take_loaded()
+        failed, most, least = self.ahead.greatest(torch.tensor(
+            [0 if problem is None else self.ahead.rank + 1, loaded, -loaded])).tolist()
         if problem is not None:
             raise problem
         if failed > 0:
             raise RankError(f"rank {failed - 1} failed in this exchange; its own error says why")
+        _check_loaded((most, -least))
 
     def _on_all(self, work, problem):
         """Returns the result of work(), which needs no other rank. @throws on all ranks if it fails on
@@ -313,18 +345,19 @@ class Exchange:
         return {part.unit.name: float(scale) for part, scale in zip(shared, scales)}
 
     def _message(self, parts, what, scales=None):
-        """Encodes parts into one message: its size, the size of each payload (8 bytes each), the payloads."""
+        """Encodes parts into one message: its size, room for what _begin_messages() adds, the size of each
+        payload (8 bytes each), the payloads."""
         room, sizes, at = self.ranks.buffer(what, _most([part.unit for part in parts])), [], _head(parts)
         for part in parts:
             sizes.append(self._encode(part, room[at:], (scales or {}).get(part.unit.name, 0.0)))
             at += sizes[-1]
-        room[:_head(parts)] = torch.tensor([at, *sizes], dtype=torch.int64).view(torch.uint8)
+        room[:_head(parts)] = torch.tensor([at, 0, *sizes], dtype=torch.int64).view(torch.uint8)
         return room[:at]
 
     def _payloads(self, message, count, rank):
         """Takes a message apart. @throws RankError if its sizes do not fit."""
-        total, at = size_of(message), 8 * (1 + count)
-        sizes = message[8:at].view(torch.int64).tolist() if message.numel() >= at else [-1]
+        total, at = size_of(message), 8 * (2 + count)
+        sizes = message[16:at].view(torch.int64).tolist() if message.numel() >= at else [-1]
         if min(sizes, default=0) < 0 or at + sum(sizes) != total or total > message.numel():
             raise RankError(f"rank {rank} sent a message of {total} bytes that does not fit its {count} "
                             "payloads")
@@ -337,7 +370,7 @@ class Exchange:
     def _begin_messages(self, what, most, encode, problem, ranks):
         """Calls encode(), which returns a message for each rank, and sends them over `ranks`. If there is a
         problem, tells the other ranks. Returns a function that waits for the messages of all ranks."""
-        messages = Messages(ranks, what, most)
+        messages, loaded = Messages(ranks, what, most), self._take_loaded()
         try:
             if problem is not None:
                 raise problem
@@ -345,8 +378,15 @@ class Exchange:
         except Exception:
             messages.fail()
             raise
+        for message in own:
+            _loaded_in(message).fill_(loaded)
         messages.send(own)
-        return messages.wait
+
+        def wait():
+            received = messages.wait()
+            _check_loaded([int(_loaded_in(message)) for message in received])
+            return received
+        return wait
 
     def _begin_all_gather(self, parts, problem):
         scales = self._scales(parts, problem)

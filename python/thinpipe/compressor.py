@@ -337,7 +337,9 @@ class Compressor:
         self._needs_shape()
         data, size = ctypes.c_void_p(), ctypes.c_size_t()
         _library.call("save", self._handle, byref(data), byref(size))
-        return ctypes.string_at(data.value, size.value) if size.value else b""
+        state = ctypes.string_at(data.value, size.value) if size.value else b""
+        _library.call("describe", self._handle, byref(_library.CProperties()))  # frees the library's copy
+        return state
 
     def load_state(self, state: Bytes) -> None:
         """Restores what state() returned, of a compressor of the same spec and shape."""

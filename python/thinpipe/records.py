@@ -38,13 +38,23 @@ def _median(samples):
     return statistics.median(known) if known else None
 
 
+def _name(record, number, names):
+    """Returns the name of a point. Points with one id or one "normal_id" have one name."""
+    own = record.get("id", number)
+    normal = record.get("normal_id", own)
+    name = names.get(own, names.get(normal, own))
+    names.setdefault(normal, name)
+    return names.setdefault(own, name)
+
+
 def read_records(path: Any) -> Records:
     """Reads records.jsonl, or the folder that contains it. Of points with one id the last one counts, as
-    in reports; points of a job are repeats and all stay. @throws InputError naming file and line."""
+    in reports, and likewise of points with one "normal_id"; points of a job are repeats and all stay.
+    @throws InputError naming file and line."""
     path = os.fspath(path)
     if os.path.isdir(path):
         path = os.path.join(path, "records.jsonl")
-    header, points, number = None, {}, 0
+    header, points, names, number = None, {}, {}, 0
     try:
         with open(path, encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
@@ -56,7 +66,7 @@ def read_records(path: Any) -> Records:
                 elif record.get("record") == "point":
                     _row(record)  # so that rows() has no damaged point
                     repeats = header is not None and header.get("kind") == "job"
-                    points[number if repeats else record.get("id", number)] = record
+                    points[number if repeats else _name(record, number, names)] = record
     except OSError as error:
         raise InputError(f"{path}: {error}") from None
     except (ValueError, AttributeError, TypeError, RecursionError) as error:

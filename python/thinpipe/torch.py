@@ -92,8 +92,8 @@ def ddp_hook(model: torch.nn.parallel.DistributedDataParallel, spec: str, *, col
         for name, shape in shapes:
             if math.prod(shape) >= max(min_elements, 1):
                 exchange.plan_slices(name, math.prod(shape))
-    hook = Hook(exchange, names, sum(math.prod(shape) for _, shape in shapes), strides, granularity,
-                min_elements, nonfinite, squares, 2 if getattr(model, "static_graph", False) else 1)
+    hook = Hook(exchange, names, shapes, strides, granularity, min_elements, nonfinite, squares,
+                2 if getattr(model, "static_graph", False) else 1)
     model.register_comm_hook(None, hook._enqueue)
     return hook
 
@@ -142,9 +142,11 @@ class _Hook:
     step: number of backward passes that exchanged.
     """
 
-    def __init__(self, exchange, arrays):
+    def __init__(self, exchange, arrays, shapes):
         self.exchange, self.ranks = exchange, exchange.ranks
         self._arrays = arrays  # names of the arrays that units are of; None: not known beforehand
+        self._shapes = dict(shapes)  # of the model's parameters, by name
+        self._agreed = False  # all ranks are at the same step
         self.step, self.epoch = 0, 0.0
         self._begun = 0  # step of the checkpoint that was loaded last
         self.seconds = 0.0  # of all exchanges: codec and network
@@ -193,15 +195,22 @@ class _Hook:
         """Returns everything that the compressors carry between steps, for a checkpoint of this rank.
         Call it between steps, on all ranks; each rank saves its own."""
         self._check_error()
-        return {**self._configuration(), "step": self.step, "epoch": self.epoch,
-                "units": self.exchange.states()}
+        return {**self._configuration(), "shapes": dict(self._shapes), "step": self.step,
+                "epoch": self.epoch, "units": self.exchange.states()}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        """Restores the state_dict() of the same rank. @throws InputError if it is of another
-        configuration."""
+        """Restores the state_dict() of the same rank. Call it between steps, on all ranks; the next
+        exchange fails if a rank has loaded none, or one of another step. @throws InputError if it is of
+        another configuration, or of a model with other parameters."""
         for name, value in self._configuration().items():
             if state.get(name) != value:
                 raise InputError(f"state_dict: {name}: found {state.get(name)!r}, expected {value!r}")
+        for name, shape in state.get("shapes", {}).items():  # absent in checkpoints of earlier versions
+            found, expected = tuple(shape), self._shapes.get(name)
+            if found != expected:
+                raise InputError(f"state_dict: found a state of the parameter {name!r} of shape {found}, " +
+                                 ("which the model does not have" if expected is None else
+                                  f"expected {expected}, its shape in the model"))
         for unit in state["units"] if self._arrays is not None else ():
             array = re.sub(r"^mean of |\[[^\[]*\]$", "", unit)
             if array not in self._arrays:
@@ -210,6 +219,8 @@ class _Hook:
         self.exchange.load_states(state["units"])
         self._begun += state["step"] - self.step  # the statistics go on
         self.step, self.epoch = state["step"], state["epoch"]
+        if self._agreed:  # the first step compares steps itself
+            self.exchange.tell_loaded(self.step)
 
     def statistics(self) -> Dict[str, Dict[str, Any]]:
         """Returns {unit's name: dictionary} with encodes, encoded_bytes, dense_bytes, k, k_hat,
@@ -246,14 +257,14 @@ class _Hook:
 class Hook(_Hook):
     """The compressed exchange of a DistributedDataParallel model. Made by ddp_hook()."""
 
-    def __init__(self, exchange, names, elements, strides, granularity, min_elements, nonfinite,
-                 squares, unsettled):
-        super().__init__(exchange, set(names.values()) if granularity == "tensor" else None)
+    def __init__(self, exchange, names, shapes, strides, granularity, min_elements, nonfinite, squares,
+                 unsettled):
+        super().__init__(exchange, set(names.values()) if granularity == "tensor" else None, shapes)
         self.granularity, self.min_elements = granularity, min_elements
         self.nonfinite, self.squares = nonfinite, squares
-        self._names, self._elements, self._strides = names, elements, strides
+        self._names, self._strides = names, strides
+        self._elements = sum(math.prod(shape) for _, shape in shapes)
         self._unsettled = unsettled  # next steps of this process in which DDP's buckets are not final
-        self._agreed = False  # all ranks are at the same step
         self._new_step = True
         self._pinned = {}    # copies of a GPU's buckets
         self._exchange_failed = False  # the error was in an exchange, not in an encode
@@ -264,10 +275,6 @@ class Hook(_Hook):
     def _configuration(self):
         return {**super()._configuration(), "granularity": self.granularity,
                 "min_elements": self.min_elements}
-
-    def load_state_dict(self, state: Dict[str, Any]) -> None:
-        super().load_state_dict(state)
-        self._agreed = False
 
     def _dense_bytes(self):
         return 4 * self._elements
@@ -501,7 +508,9 @@ def fsdp_hook(model: torch.nn.Module, spec: str, *, seed: int = 1, threads: int 
                  **exchange.configuration(), "modules": names})
     exchange.set_ranks(ranks)
     _warn_of_momentum(exchange)
-    hook = FsdpHook(exchange, names)
+    shapes = [(name, tuple(parameter.shape)) for name, parameter in model.named_parameters()
+              if parameter.requires_grad]  # not of this rank's shards
+    hook = FsdpHook(exchange, names, shapes)
     for name, module in modules:
         module.set_custom_reduce_scatter(_ReduceScatter(hook, name))
     return hook
@@ -519,15 +528,14 @@ def _group_of(model):
 class FsdpHook(_Hook):
     """The compressed reduce-scatters of an FSDP2 model. Made by fsdp_hook()."""
 
-    def __init__(self, exchange, names):
-        super().__init__(exchange, names)
+    def __init__(self, exchange, names, shapes):
+        super().__init__(exchange, names, shapes)
         self._steps = {}  # of each module since the beginning or the checkpoint
         self._first = 0
-        self._agreed = False  # with the other ranks on the step
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         super().load_state_dict(state)
-        self._steps, self._first, self._agreed = {}, self.step, False
+        self._steps, self._first = {}, self.step
 
     def reduce_scatter(self, name, values, out, average):
         """Called by FSDP2 for each module's gradients, in the same order on all ranks."""

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "reports/figures/figure.h"
+#include "reports/page/page.h"
 #include "reports/record/record.h"
 #include "reports/statistics/statistics.h"
 
@@ -54,9 +55,8 @@ std::vector<std::string> bench_findings(const BenchSummary& summary);
 /// @throws RunError without gnuplot
 std::vector<Figure> bench_figures(const BenchSummary& summary);
 
-/// Returns the report as an HTML page, or as Markdown. All text from the records is escaped.
+/// Returns the report. All text from the records is escaped.
 /// @throws InputError as summarize_bench(); RunError without gnuplot (HTML)
-std::string render_bench_html(const Records& records);
-std::string render_bench_markdown(const Records& records);
+std::string render_bench(const Records& records, ReportFormat format);
 
 }  // namespace thinpipe

@@ -353,7 +353,8 @@ void sort_worst_first(std::vector<MetricComparison>& comparisons) {
   });
 }
 
-GateOutcome PairedGate::look(const Measured& before, const Measured& after) {
+GateOutcome PairedGate::look(const Measured& older, const Measured& after) {
+  const Measured before = with_ids_of(after, older);
   const double alpha = policy_.alpha / policy_.looks;
   GateOutcome outcome;
   outcome.looks = ++looks_;
@@ -390,8 +391,9 @@ GateOutcome PairedGate::look(const Measured& before, const Measured& after) {
   return outcome;
 }
 
-GateOutcome judge_stored(const Measured& baseline, const Measured& measured,
-                         const GatePolicy& policy, Times times) {
+GateOutcome judge_stored(const Measured& stored, const Measured& measured, const GatePolicy& policy,
+                         Times times) {
+  const Measured baseline = with_ids_of(measured, stored);
   GateOutcome outcome;
   check_sides(baseline, measured, policy, outcome);
   refuse_other_conditions(baseline, measured, times, outcome);

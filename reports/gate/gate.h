@@ -9,18 +9,68 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "reports/gate/measured.h"
-#include "reports/gate/policy.h"
 #include "reports/statistics/statistics.h"
 
 namespace thinpipe {
+
+// The margins that a gate allows, by metric and point.
+
+/// A rule for the metrics that match its globs; empty fields keep the earlier values.
+struct MetricRule {
+  std::string metric = "*";  ///< glob of the metric's name
+  std::string point = "*";   ///< glob of the point's id
+  std::optional<bool> ignore = {};
+  std::optional<double> margin = {};            ///< a fraction: 0.02 is 2 %
+  std::optional<double> least = {}, most = {};  ///< bounds of quality metrics, in the metric's unit
+};
+
+/// A metric's margins after all rules.
+struct GateMargins {
+  bool ignore = false;
+  double margin = 0;
+  std::optional<double> least = {}, most = {};
+};
+
+struct GatePolicy {
+  double margin = 0.02;         ///< of times measured in pairs
+  double stored_margin = 0.10;  ///< of times compared with a stored baseline
+  double quality_margin = 0.01;
+  double alpha = 0.05;  ///< risk of a false alarm for a change of just the margin
+  int pairs = 10;       ///< before the first look
+  int looks = 3;        ///< each after twice as many pairs as the one before
+  /// Rules for single metrics. If several rules match a metric, the last one that sets a field
+  /// counts. The first rules ignore metrics that measure the machine rather than thinpipe, such as
+  /// the time to read memory, to compute, or for a step without communication.
+  std::vector<MetricRule> rules = machine_rules();
+
+  static std::vector<MetricRule> machine_rules();
+
+  /// Returns the margins of a metric of a point.
+  /// @param standard  margin, stored_margin or quality_margin
+  GateMargins of(const std::string& point, const std::string& metric, double standard) const;
+  /// Returns the standard margin of a metric of this kind, compared with stored records.
+  double stored(const std::string& kind) const {
+    return kind == "timed" ? stored_margin : quality_margin;
+  }
+  int most_pairs() const { return pairs << (looks - 1); }
+};
+
+/// Parses a policy (docs/gate.md): `[gate]`, then sections named by globs.
+/// @throws InputError naming line and key
+GatePolicy parse_policy(std::string_view text, const std::filesystem::path& name);
+GatePolicy read_policy(const std::filesystem::path& file);
+
+// Comparisons.
 
 enum class Verdict {
   kSame,     ///< two one-sided tests show a change within the margin
@@ -89,7 +139,7 @@ class PairedGate {
   explicit PairedGate(GatePolicy policy) : policy_(std::move(policy)) {}
 
   /// Judges all launches so far. @throws InputError when the sides are of different kinds
-  GateOutcome look(const Measured& before, const Measured& after);
+  GateOutcome look(const Measured& older, const Measured& after);
 
  private:
   struct Settled {
@@ -112,8 +162,8 @@ enum class Times {
 /// Compares measured launches with the launches in a stored baseline file. Times have one value per
 /// launch and are compared by the Mann–Whitney test and the Hodges–Lehmann shift. If a side has
 /// fewer than 4 launches, times are reported as `missing`.
-GateOutcome judge_stored(const Measured& baseline, const Measured& measured,
-                         const GatePolicy& policy, Times times);
+GateOutcome judge_stored(const Measured& stored, const Measured& measured, const GatePolicy& policy,
+                         Times times);
 
 /// Returns a gate's exit code: 4 when a point failed, 5 when something could not be compared or
 /// nothing was compared, 1 when a metric is worse, 3 when a metric is unclear and `strict`, else 0.

@@ -191,12 +191,14 @@ History read_history(const std::vector<fs::path>& folders) {
   history.origins = launch_origins(entries);
   const Header& newest = entries.back().header;
   std::size_t of_other_machines = 0;
-  // Newest first: a series has the subject of its newest launch.
+  PointNames names;
+  // Newest first: a series has the subject, and a point the id, of its newest launch.
   for (std::size_t launch = history.launches; launch-- > 0;) {
     const TypedLaunch& entry = entries[launch];
     const bool same_machine = machine_differences(newest, entry.header).empty();
     if (!same_machine) ++of_other_machines;
-    for (const auto& [id, point] : entry.points) {
+    for (const auto& [unused, point] : entry.points) {
+      const std::string& id = names.of(point.id, point.normal_id);
       if (point.status != Status::kOk) {
         if (&entry == &entries.back()) history.not_good[id] = status_name(point.status);
         continue;

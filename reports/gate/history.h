@@ -9,7 +9,6 @@
 
 #include "reports/gate/gate.h"
 #include "reports/gate/measured.h"
-#include "reports/gate/policy.h"
 
 namespace thinpipe {
 

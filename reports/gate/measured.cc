@@ -31,13 +31,12 @@ void add_values(const MetricSeries& more, MetricSeries& series) {
 
 // Adds the metric `step_over_ideal`: the step time divided by the ideal step time of the same
 // launch. An ideal step has no communication. The ratio is comparable between machines.
-void add_step_over_ideal(const Point& point, Measured& measured) {
+void add_step_over_ideal(const std::string& id, const Point& point, Measured& measured) {
   std::vector<double> steps = point.samples("step_time"_metric);
   const std::vector<double> ideal = point.samples("ideal_time"_metric);
   if (steps.empty() || ideal.empty() || !(median(ideal) > 0)) return;
   for (double& step : steps) step /= median(ideal);
-  add_values({"1", "lower", "timed", {std::move(steps)}},
-             measured.series[{point.id, "step_over_ideal"}]);
+  add_values({"1", "lower", "timed", {std::move(steps)}}, measured.series[{id, "step_over_ideal"}]);
 }
 
 void add_launch(const TypedLaunch& launch, Measured& measured) {
@@ -45,6 +44,7 @@ void add_launch(const TypedLaunch& launch, Measured& measured) {
   add_header(launch.header, measured);
   ++measured.launches;
   for (const auto& [id, point] : launch.points) {
+    if (!point.normal_id.empty()) measured.normal_ids[id] = point.normal_id;
     if (point.status != Status::kOk) {
       std::string reasons;
       for (const std::string& reason : point.reasons)
@@ -55,7 +55,7 @@ void add_launch(const TypedLaunch& launch, Measured& measured) {
     for (const auto& [name, metric] : point.metrics)
       add_values({metric.unit, metric.better, metric.kind, {metric.finite_samples()}},
                  measured.series[{id, name}]);
-    add_step_over_ideal(point, measured);
+    add_step_over_ideal(id, point, measured);
   }
 }
 
@@ -96,12 +96,14 @@ std::vector<std::string> machine_differences(const Header& one, const Header& ot
 
 std::vector<TypedLaunch> typed_launches(std::filesystem::path& folder_or_file) {
   InputLines lines = open_record_lines(folder_or_file);
+  PointNames names;
   std::vector<TypedLaunch> launches;
   const auto add = [&](Header header) { launches.push_back({std::move(header), folder_or_file}); };
-  walk_records(std::move(lines), folder_or_file, {.header = add, .point = [&](Point point) {
-                                                    launches.back().points[point.id] =
-                                                        std::move(point);
-                                                  }});
+  const auto add_point = [&](Point point) {
+    const std::string& name = names.of(point.id, point.normal_id);
+    launches.back().points[name] = std::move(point);
+  };
+  walk_records(std::move(lines), folder_or_file, {.header = add, .point = add_point});
   return launches;
 }
 
@@ -109,6 +111,23 @@ Measured read_measured(const std::filesystem::path& folder_or_file) {
   Measured measured;
   measured.file = folder_or_file;
   for (const TypedLaunch& launch : typed_launches(measured.file)) add_launch(launch, measured);
+  return measured;
+}
+
+Measured with_ids_of(const Measured& other, Measured measured) {
+  PointNames names;
+  const auto id_in = [&names](const Measured& side, const std::string& id) {
+    const auto normal = side.normal_ids.find(id);
+    return names.of(id, normal == side.normal_ids.end() ? std::string() : normal->second);
+  };
+  for (const auto& [name, series] : other.series) id_in(other, name.first);
+  for (const auto& [id, reason] : other.not_good) id_in(other, id);
+  for (auto& [name, series] : std::exchange(measured.series, {}))
+    measured.series[{id_in(measured, name.first), name.second}] = std::move(series);
+  for (auto& [id, reason] : std::exchange(measured.not_good, {}))
+    measured.not_good[id_in(measured, id)] = std::move(reason);
+  for (auto& [id, normal] : std::exchange(measured.normal_ids, {}))
+    measured.normal_ids[names.of(id, normal)] = std::move(normal);
   return measured;
 }
 
@@ -122,6 +141,7 @@ void append_launches(Measured& measured, const Measured& more) {
   measured.launches += more.launches;
   for (const auto& [name, series] : more.series) add_values(series, measured.series[name]);
   measured.not_good.insert(more.not_good.begin(), more.not_good.end());
+  measured.normal_ids.insert(more.normal_ids.begin(), more.normal_ids.end());
 }
 
 }  // namespace thinpipe

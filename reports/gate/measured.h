@@ -36,10 +36,11 @@ struct Measured {
   std::size_t launches = 0;
   bool in_turns = false;  ///< value i of a launch and value i of the other side are of one moment
   Header header;          ///< of the last launch
-  std::vector<std::string> machines;            ///< machine_differences() between its launches
-  std::vector<std::string> subjects;            ///< subject_differences() between its launches
-  std::map<SeriesName, MetricSeries> series;    ///< of points that are `ok`
-  std::map<std::string, std::string> not_good;  ///< ids of other points, with reasons
+  std::vector<std::string> machines;              ///< machine_differences() between its launches
+  std::vector<std::string> subjects;              ///< subject_differences() between its launches
+  std::map<SeriesName, MetricSeries> series;      ///< of points that are `ok`
+  std::map<std::string, std::string> not_good;    ///< ids of other points, with reasons
+  std::map<std::string, std::string> normal_ids;  ///< Point::normal_id by id, where it is known
 };
 
 /// Returns the settings that all points of a launch have in common: `settings`, with the defaults
@@ -56,7 +57,8 @@ std::vector<std::string> subject_differences(const Header& one, const Header& ot
 /// of `bench` have their own.
 std::vector<std::string> machine_differences(const Header& one, const Header& other);
 
-/// A launch of a records file, with the last record of each point.
+/// A launch of a records file, with the last record of each point. Points have one name in all
+/// launches of the file (PointNames).
 struct TypedLaunch {
   Header header;
   std::filesystem::path file;
@@ -69,6 +71,10 @@ std::vector<TypedLaunch> typed_launches(std::filesystem::path& folder_or_file);
 
 /// Reads `records.jsonl` of a folder, or the file itself. @throws InputError as read_records().
 Measured read_measured(const std::filesystem::path& folder_or_file);
+
+/// Returns `measured`, in which points have the ids that they have in `other`. The ids differ where
+/// specs of equal meaning are written in different ways (PointNames).
+Measured with_ids_of(const Measured& other, Measured measured);
 
 /// Appends the launches of `more`. @throws InputError when they are of another kind
 void append_launches(Measured& measured, const Measured& more);

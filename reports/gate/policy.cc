@@ -1,6 +1,6 @@
 // Parses a gate's policy from an INI file: sections in brackets, lines `key = value`, and comment
 // lines that begin with # or ;.
-#include "reports/gate/policy.h"
+#include "reports/gate/gate.h"
 
 #include <fnmatch.h>
 

@@ -8,6 +8,7 @@
 
 #include "reports/figures/figure.h"
 #include "reports/gradients/records.h"
+#include "reports/page/page.h"
 
 namespace thinpipe {
 
@@ -82,10 +83,8 @@ std::vector<std::string> stats_method_notes(const StatsSummary& summary);
 /// @throws RunError without gnuplot
 std::vector<Figure> stats_figures(const StatsSummary& summary);
 
-/// Returns the report as one self-contained HTML page, which loads no other files, as render_html()
-/// does (reports/run/page.h), or as Markdown. All text from the records is escaped.
+/// Returns the report. All text from the records is escaped.
 /// @throws InputError without gradients; RunError without gnuplot (HTML)
-std::string render_stats_html(const StatsRecords& records);
-std::string render_stats_markdown(const StatsRecords& records);
+std::string render_stats(const StatsRecords& records, ReportFormat format);
 
 }  // namespace thinpipe

@@ -9,6 +9,7 @@
 #include "reports/figures/figure.h"
 #include "reports/gate/gate.h"
 #include "reports/gate/history.h"
+#include "reports/page/page.h"
 #include "reports/page/table.h"
 
 namespace thinpipe {
@@ -79,12 +80,9 @@ bool is_history(const std::filesystem::path& folder_or_file);
 /// RunError without gnuplot
 std::vector<Figure> history_figures(const HistorySummary& summary);
 
-/// Returns the history as one self-contained HTML page, which loads no other files. All text from
-/// the records is escaped. `command` is the shell command that makes the page again; the page shows
-/// it. @throws RunError without gnuplot
-std::string render_history_html(const HistorySummary& summary, const std::string& command);
-
-/// Returns the report as Markdown.
-std::string render_history_markdown(const HistorySummary& summary, const std::string& command);
+/// Returns the report on the history of these folders. All text from the records is escaped.
+/// @throws RunError without gnuplot (HTML)
+std::string render_history(const HistorySummary& summary, ReportFormat format,
+                           const std::vector<std::filesystem::path>& folders);
 
 }  // namespace thinpipe

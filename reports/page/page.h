@@ -1,6 +1,7 @@
-// The building blocks of HTML pages and of Markdown reports.
+// The building blocks of HTML pages and of Markdown reports, and reports in either format.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -86,3 +87,64 @@ std::string code_block(const std::vector<std::string>& lines);
 std::string provenance(const Records& records);
 
 }  // namespace thinpipe::markdown
+
+namespace thinpipe {
+
+enum class ReportFormat {
+  kHtml,      ///< one self-contained file with figures; needs gnuplot
+  kMarkdown,  ///< text and tables
+};
+
+/// The begin of a report; plain text.
+struct ReportHead {
+  std::string headline;
+  std::string facts;                        ///< a line below the headline
+  std::optional<std::string> created = {};  ///< follows the facts, on a page alone
+  std::vector<std::string> findings;        ///< sentences
+  std::vector<std::string> commands;        ///< that reproduce the report, for a shell
+};
+
+/// Writes a report section by section, as a page or as Markdown. A page alone has figures, commands
+/// of a table's rows and comma-separated values. Titles are plain text without Markdown's
+/// punctuation.
+class ReportWriter {
+ public:
+  ReportWriter(ReportFormat format, ReportHead head);
+
+  /// Returns true for a page, the only format with figures.
+  bool is_page() const { return format_ == ReportFormat::kHtml; }
+
+  /// Writes a section of figures, on a page alone.
+  void figures(const std::string& id, const std::string& title, const std::vector<Figure>& figures);
+  /// Writes the section "Figures", on a page alone and only if there are any.
+  void figures(const std::vector<Figure>& figures);
+  /// Writes a section with a table.
+  void table(const std::string& id, const std::string& title, const Table& content,
+             bool is_sortable = true);
+  /// Writes a section with the table of all points. A page also has the command of each row, and
+  /// the table as `name`.csv.
+  void points(const std::string& title, Table content, const std::string& name,
+              const std::vector<std::string>& commands);
+  /// Writes tables with their titles: a section each in Markdown, one section on a page.
+  void tables(const std::string& id, const std::string& title,
+              const std::vector<std::pair<std::string, Table>>& tables);
+  /// Writes the notes on the records file, if there are any.
+  void notes(const Records& records);
+
+  /// Writes how the report was computed, how to reproduce it (Markdown alone, since each figure of
+  /// a page tells it) and the provenance. Returns the whole report.
+  /// @param name    the page's title begins with it: "Bench"
+  /// @param origin  null: without provenance
+  std::string finish(const std::string& name, const std::vector<std::string>& method,
+                     const Records* origin);
+
+ private:
+  void section(const std::string& id, const std::string& title, const std::string& inside);
+  void list(const std::string& id, const std::string& title, const std::vector<std::string>& lines);
+
+  ReportFormat format_;
+  std::vector<std::string> commands_;
+  std::string text_;
+};
+
+}  // namespace thinpipe

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/escape.h"
 #include "base/text.h"
 #include "reports/figures/figure.h"
 #include "reports/figures/style.h"
@@ -263,33 +262,17 @@ std::vector<std::string> quality_findings(const QualityPageData& summary) {
   return sentences;
 }
 
-std::string render_quality_html(const Records& records) {
+std::string render_quality(const Records& records, ReportFormat format) {
   const QualityPageData summary = summarize_quality(records);
-  std::string page =
-      html::masthead(kQualityHeadline, escape_html(trace_line(records)) + " &middot; " +
-                                           escape_html(records.headers.back().created)) +
-      html::findings(quality_findings(summary));
-  if (const std::vector<Figure> figures = quality_figures(summary); !figures.empty())
-    page += html::section("drawn", "Figures", html::figures(figures, reproduce_commands(records)));
-  page += html::section(
-              "all", "All tensors together",
-              html::table(quality_table(summary.totals, false), "All tensors together", true)) +
-          html::section("tensors", "Every tensor",
-                        html::table(quality_table(summary.tensors, true), "Every tensor", true)) +
-          html::section("method", "How it was computed", html::list(quality_notes())) +
-          html::section("origin", "Provenance", html::provenance(records));
-  return html::document("Quality \xe2\x80\x93 thinpipe report", page);
-}
-
-std::string render_quality_markdown(const Records& records) {
-  const QualityPageData summary = summarize_quality(records);
-  return "# " + std::string(kQualityHeadline) + "\n\n" + escape_markdown(trace_line(records)) +
-         "\n\n## Findings\n\n" + markdown::bullets(quality_findings(summary)) +
-         "## All tensors together\n\n" + markdown::table(quality_table(summary.totals, false)) +
-         "## Every tensor\n\n" + markdown::table(quality_table(summary.tensors, true)) +
-         "## How it was computed\n\n" + markdown::bullets(quality_notes()) +
-         "## How to reproduce\n\n" + markdown::code_block(reproduce_commands(records)) +
-         "## Provenance\n\n" + markdown::provenance(records);
+  ReportWriter report(format, {.headline = kQualityHeadline,
+                               .facts = trace_line(records),
+                               .created = records.headers.back().created,
+                               .findings = quality_findings(summary),
+                               .commands = reproduce_commands(records)});
+  if (report.is_page()) report.figures(quality_figures(summary));
+  report.table("all", "All tensors together", quality_table(summary.totals, false));
+  report.table("tensors", "Every tensor", quality_table(summary.tensors, true));
+  return report.finish("Quality", quality_notes(), &records);
 }
 
 }  // namespace thinpipe

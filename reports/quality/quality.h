@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/page/page.h"
 #include "reports/record/record.h"
 #include "reports/statistics/statistics.h"
 
@@ -49,9 +50,8 @@ QualityPageData summarize_quality(const Records& records);
 /// are plain text, not escaped.
 std::vector<std::string> quality_findings(const QualityPageData& summary);
 
-/// Returns the report as an HTML page, or as Markdown. All text from the records is escaped.
+/// Returns the report. All text from the records is escaped.
 /// @throws InputError as summarize_quality(); RunError without gnuplot (HTML)
-std::string render_quality_html(const Records& records);
-std::string render_quality_markdown(const Records& records);
+std::string render_quality(const Records& records, ReportFormat format);
 
 }  // namespace thinpipe

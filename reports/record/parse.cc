@@ -143,6 +143,7 @@ Point parse_point(const Fields& fields, const std::string& kind) {
   Point point;
   point.id = fields.text("id");
   if (point.id.empty()) fields.complain("id", "a string that is not empty");
+  point.normal_id = fields.text_or("normal_id", "");
   const Fields axes = fields.object("axes");
   if (kind == kRunKind || kind == kTrainKind || kind == kJobKind) {
     point.axes = parse_axes(axes);

@@ -92,9 +92,11 @@ void walk_records(InputLines lines, const std::filesystem::path& name,
 
 Records parse_records(InputLines lines, const std::filesystem::path& name,
                       std::uint64_t* complete_bytes) {
+  PointNames names;
   std::map<std::string, std::size_t> places;
   const auto add = [&](Point point, Records& records) {
-    const auto [place, is_new] = places.try_emplace(point.id, records.points.size());
+    const auto [place, is_new] =
+        places.try_emplace(names.of(point.id, point.normal_id), records.points.size());
     if (is_new) {
       records.points.push_back(std::move(point));
     } else {

@@ -172,9 +172,20 @@ const std::string& Records::kind() const {
 
 std::set<std::string> Records::finished_ids() const {
   std::set<std::string> ids;
-  for (const Point& point : points)
-    if (point.status != Status::kFailed || point.diverged) ids.insert(point.id);
+  for (const Point& point : points) {
+    if (point.status == Status::kFailed && !point.diverged) continue;
+    ids.insert(point.id);
+    if (!point.normal_id.empty()) ids.insert(point.normal_id);
+  }
   return ids;
+}
+
+const std::string& PointNames::of(const std::string& id, const std::string& normal_id) {
+  auto known = names_.find(id);
+  if (known == names_.end() && !normal_id.empty()) known = names_.find(normal_id);
+  const std::string& name = known == names_.end() ? id : known->second;
+  if (!normal_id.empty()) names_.try_emplace(normal_id, name);
+  return names_.try_emplace(id, name).first->second;
 }
 
 nlohmann::json header_json(const Header& header) {
@@ -248,6 +259,7 @@ nlohmann::json point_json(const Point& point) {
                          {"axes", axes_json(point)},
                          {"status", status_name(point.status)},
                          {"reasons", point.reasons}};
+  if (!point.normal_id.empty() && point.normal_id != point.id) json["normal_id"] = point.normal_id;
   if (point.diverged) json["diverged"] = true;
   if (!point.started.empty()) json["started"] = point.started;
   if (point.at) json["at"] = {{"step", point.at->step}, {"rank", point.at->rank}};

@@ -182,6 +182,9 @@ Fidelity parse_fidelity(const nlohmann::json& object);
 /// number of ranks. Other verbs, such as `bench`, have points with other axes.
 struct Point {
   std::string id;
+  /// The id with specs in their normal form, so that it is equal for `topk` and `topk:ratio=0.01`;
+  /// "" where it is unknown, as in older records.
+  std::string normal_id;
   Axes axes;  ///< of a run, training or job; of other kinds, compressor and method alone
   std::optional<BenchSubject> bench;      ///< of kBenchKind
   std::optional<QualitySubject> quality;  ///< of kQualityKind
@@ -215,9 +218,21 @@ struct Records {
 
   /// Returns the kind of all headers; kRunKind without any.
   const std::string& kind() const;
-  /// Returns the ids that a resumed run skips: those with status `ok` or `invalid`, and trainings
-  /// that diverged, as they would again.
+  /// Returns the ids, and the normal ids, that a resumed run skips: those of points with status
+  /// `ok` or `invalid`, and of trainings that diverged, because they would diverge again.
   std::set<std::string> finished_ids() const;
+};
+
+/// Names points of several records, so that records of the same point have the same name: those
+/// with one id, or with one normal id.
+class PointNames {
+ public:
+  /// Returns the id of the first point with this id or normal id, which may be the point itself.
+  /// @param normal_id  Point::normal_id; "" where it is unknown
+  const std::string& of(const std::string& id, const std::string& normal_id);
+
+ private:
+  std::map<std::string, std::string> names_;  // by id and by normal id
 };
 
 /// Returns the JSON form of a record (docs/records.md). JSON has no infinity and no NaN, so samples

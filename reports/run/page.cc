@@ -8,7 +8,6 @@
 #include "base/escape.h"
 #include "reports/page/page.h"
 #include "reports/run/figures.h"
-#include "reports/run/rate_slider.h"
 #include "reports/summary/summary.h"
 #include "reports/text/phrases.h"
 #include "reports/text/provenance.h"

@@ -6,7 +6,7 @@
 // markup. The script repeats the formulas, the wording and the rounding of step_time_at(),
 // contenders(), fastest_text(), interpolated_sentence(), time_text(), slider_rows() and
 // middle_rate(), so a change of one side must be made on the other side, too.
-#include "reports/run/rate_slider.h"
+#include "reports/run/figures.h"
 
 #include <fmt/format.h>
 

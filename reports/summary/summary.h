@@ -93,7 +93,10 @@ struct Series {
   /// From the ok cells of a compressor: over the faster baseline, and over `none` alone.
   BreakEven break_even = {}, break_even_fp32 = {};
   bool is_baseline() const { return baseline.has_value(); }
-  bool is_overlapped() const { return bucketing.find("overlap=bucket") != std::string::npos; }
+  bool is_overlapped() const {
+    return bucketing.find("overlap=bucket") != std::string::npos ||
+           bucketing.find("fragment_delay=") != std::string::npos;
+  }
   const Cell* at(double rate) const;
 };
 

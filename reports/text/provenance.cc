@@ -45,7 +45,8 @@ const AxisOptions& replaced_options(const std::string& verb) {
       {"compressor", 'c'}, {"link", 'l'}, {"ranks", 'n'},  {"workers", 'w'}, {"collective"},
       {"schedule"},        {"straggler"}, {"topology"},    {"time-scale"},   {"overlap"},
       {"codec"},           {"buckets"},   {"granularity"}, {"min-elements"}, {"local-steps"},
-      {"fragments"},       {"outer"},     {"epoch"},       {"shard"},        {"device"}};
+      {"fragments"},       {"fragment-delay"},             {"fragment-mix"}, {"outer"},
+      {"epoch"},           {"shard"},     {"device"}};
   static const AxisOptions bench = {{"compressor", 'c'}, {"threads", 't'}, {"simd"}, {"size"},
                                     {"tensor"},          {"ratio"},        {"json"}, {"device"}};
   static const AxisOptions none = {};

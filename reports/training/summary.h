@@ -1,11 +1,14 @@
-// Summaries of trainings: the seeds of one compressor on one link together, and their table for a
-// terminal.
+// Summaries of trainings: the seeds of one compressor on one link together, their table for a
+// terminal, their figures and their report.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "reports/figures/figure.h"
+#include "reports/page/page.h"
 #include "reports/record/record.h"
 #include "reports/statistics/statistics.h"
 
@@ -72,5 +75,47 @@ std::vector<std::string> training_findings(const TrainingSummary& summary);
 
 /// Returns table and findings. @throws InputError for records of another kind
 std::string training_text(const Records& records);
+
+// Figures and the report.
+
+/// Returns the curve of a training, averaged over its used seeds. Each evaluation in
+/// `training.evaluations` gives a point: the mean over seeds of the array `x` (`steps`, `bytes` or
+/// `seconds`), and the mean of the array `y`, which `format` gives in tooltips. With kMinForMean or
+/// more seeds, the point has the 95 % interval of y's mean. A seed with fewer evaluations counts
+/// only in the evaluations that it has.
+std::vector<ChartPoint> evaluation_points(const TrainedGroup& group, const std::string& x,
+                                          const std::string& y, std::string (*format)(double));
+
+inline constexpr std::size_t kDrawnSteps = 100;
+
+/// Returns the curve of payload bits per element by step, averaged over the seeds. Consecutive
+/// steps are averaged too, so that at most kDrawnSteps points remain. A dense payload has 32 bits
+/// per element.
+std::vector<ChartPoint> bits_points(const TrainedGroup& group);
+
+struct StyledGroup {
+  const TrainedGroup* group;
+  std::size_t style;  ///< 0 for `none`, else one per label
+};
+
+/// Comparable trainings: one link, one number of workers.
+struct TrainingSection {
+  std::string title;  ///< plain text
+  std::vector<StyledGroup> groups;
+};
+
+std::vector<TrainingSection> training_sections(const TrainingSummary& summary);
+
+/// Returns the figures that have data to draw: quality and loss on held-out data over steps, bytes
+/// and seconds; time and bytes to the target; final quality over the seeds; time over final
+/// held-out loss; and bits per element over steps, as figure 9 of the 3LC paper. `id` is the prefix
+/// of the figures' ids. @throws RunError without gnuplot
+std::vector<Figure> training_figures(const TrainingSummary& summary, const TrainingSection& section,
+                                     const std::string& id);
+
+/// Returns the report. All text from the records is escaped.
+/// @throws InputError without a point, or for records of another kind; RunError without gnuplot
+/// (HTML)
+std::string render_training(const Records& records, ReportFormat format);
 
 }  // namespace thinpipe

@@ -1,7 +1,9 @@
 // Rates at which a compressor is faster than the baseline, slower, or indistinguishable from it.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "reports/text/phrases.h"
@@ -194,6 +196,54 @@ std::string predicted_break_even(const Series& series) {
                : is_true(*said, "pays_at_most_rate")  ? "at high rates only"
                                                       : "never";
   return "";
+}
+
+std::string break_even_sentence(const Group& group) {
+  using Kind = BreakEven::Kind;
+  std::map<Kind, std::vector<std::string>> by_kind;
+  std::vector<std::string> over_none, predicted;
+  std::vector<const Series*> ordered;
+  for (const Series& series : group.series)
+    if (!series.is_baseline()) ordered.push_back(&series);
+  std::ranges::stable_sort(ordered, std::greater(),
+                           [](const Series* series) { return series->break_even.rate; });
+  for (const Series* series : ordered) {
+    const BreakEven& even = series->break_even;
+    const std::string several = even.crossings > 1 ? ", the highest of several" : "";
+    // A sentence about every rate must name the rates that it leaves out.
+    const std::string detail = even.kind == Kind::kPaysBelow || even.kind == Kind::kPaysAbove
+                                   ? format_rate(even.rate) + several
+                               : even.kind == Kind::kOpen ? rates_told(*series)
+                                                          : untrusted_rates(group, *series);
+    by_kind[even.kind].push_back(series->label + (detail.empty() ? "" : " (" + detail + ")"));
+    if (const std::string told = over_none_text(group, *series); !told.empty())
+      over_none.push_back(series->label + " " + told);
+    if (const std::string told = predicted_break_even(*series); !told.empty())
+      predicted.push_back(series->label + " " + told);
+  }
+  const std::string from = format_rate(group.rates.front());
+  const std::string to = format_rate(group.rates.back());
+  const std::string range =
+      group.rates.size() == 1 ? "at " + from : "at every measured rate from " + from + " to " + to;
+  const std::string baseline = baseline_words(group.baseline_name());
+  const std::string faster = "Faster than " + baseline + " ";
+  std::vector<std::string> sentences;
+  const auto add = [&](Kind kind, const std::string& begin) {
+    if (by_kind.contains(kind)) sentences.push_back(begin + ": " + listed(by_kind[kind]));
+  };
+  add(Kind::kPaysBelow, faster + "below a break-even rate");
+  add(Kind::kPaysAbove, faster + "above a break-even rate");
+  add(Kind::kPaysEverywhere, faster + range);
+  add(Kind::kPaysNowhere, "Slower than " + baseline + " " + range);
+  add(Kind::kOpen, "Statistically indistinguishable from " + baseline + " at some rates");
+  if (sentences.empty())
+    return "No break-even rate: no link rate has trusted step times of both a baseline and a "
+           "compressor.";
+  if (!over_none.empty())
+    sentences.push_back("Rates with a speed-up over fp32 alone: " + listed(over_none));
+  if (!predicted.empty())
+    sentences.push_back("Predicted rates with a speed-up over the baseline: " + listed(predicted));
+  return joined(sentences, ". ") + ".";
 }
 
 std::vector<std::string> break_even_lines(const Summary& summary, std::size_t columns,

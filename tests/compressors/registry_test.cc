@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "compressors/slices.h"
 #include "compressors/spec.h"
 #include "tests/base/support.h"
 #include "tests/compressors/support/inputs.h"
@@ -152,6 +151,18 @@ TEST(Registry, ParametersHaveDefaultsAndOneNormalForm) {
   EXPECT_EQ(given.text(), Parameters(infos, parse_spec("dgc:warmup=0.25/6.25e-2")).text());
   EXPECT_THROW(given.real("memory"), std::logic_error);
   EXPECT_THROW(given.flag("nonsense"), std::logic_error);
+}
+
+TEST(Registry, TheNormalFormOfASpecLeavesOutDefaults) {
+  const auto normal = [](const char* text) {
+    return parameters_of(parse_spec(text)).normal().to_string();
+  };
+  EXPECT_EQ(normal("topk"), "topk");
+  EXPECT_EQ(normal("topk:ratio=0.010"), "topk");
+  EXPECT_EQ(normal("topk:ratio=1e-1,memory=residual"), "topk:ratio=0.1");
+  EXPECT_EQ(normal("dgc:warmup=0.250/6.25e-2"), "dgc:warmup=0.25/0.0625");
+  EXPECT_EQ(normal("topk:memory=none"), "topk:memory=none");
+  EXPECT_THROW(normal("topk:ratio=2"), InputError);
 }
 
 TEST(Registry, RefusesTwoMethodsOfOneName) {

@@ -11,7 +11,6 @@
 
 #include "compressors/cuda/grid/serial_device.h"
 #include "compressors/cuda/kernels/batch.h"
-#include "compressors/cuda/roofline.h"
 #include "tests/cuda/side_by_side.h"
 
 namespace thinpipe::cuda {

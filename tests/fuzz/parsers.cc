@@ -15,7 +15,6 @@
 #include "compressors/registry.h"
 #include "netem/link/link_spec.h"
 #include "netem/link/qdisc.h"
-#include "netem/link/qdisc_netem.h"
 #include "netem/link/shaping.h"
 #include "netem/schedule/part.h"
 #include "netem/schedule/schedule.h"

@@ -25,6 +25,12 @@ CONTROL = "ctl0"
 HAD = ["bfifo 1:"] * 2  # the star's counters
 
 
+# Sets an interface's MTU (SIOCSIFMTU) in the words that follow it: name, bytes.
+SET_MTU = ("import fcntl, socket, struct, sys; "
+           "fcntl.ioctl(socket.socket(), 0x8922, struct.pack('16si', sys.argv[1].encode(), "
+           "int(sys.argv[2])))")
+
+
 def on(host, *words):
     """Returns the output of a command on a host."""
     result = subprocess.run([TEST_HOSTS, "on", host, shlex.join(words)], stdout=subprocess.PIPE,
@@ -197,6 +203,18 @@ class RunTest(HostsCase):
         self.assertNotIn("wire_bytes", point["metrics"])  # nobody counts there
         self.assertIsNone(point["fidelity"]["wire_ratio"])
         self.assertGreater(point["fidelity"]["goodput_ratio"], 0)
+
+    def test_the_mtu_of_a_network_left_as_it_is(self):
+        for host in HOSTS:
+            on(host, "python3", "-c", SET_MTU, DATA, "1400")
+            self.addCleanup(on, host, "python3", "-c", SET_MTU, DATA, "1500")
+        self.run_thinpipe("--link", "rate=1gbit", "--mpi-iface", DATA, "--steps", "1", "--warmup",
+                          "0", "--no-baseline")
+        header = self.records()[0]
+        self.assertEqual([rank["mtu"] for rank in header["machines"]["ranks"]], [1400] * 2)
+        # IPv4 and TCP with timestamps have 52 bytes, Ethernet has 14.
+        for way in header["calibration"]["links"][0]["ways"]:
+            self.assertAlmostEqual(way["ceiling"], 1e9 * (1400 - 52) / (1400 + 14), delta=1)
 
 
 class ControllerTest(HostsCase):

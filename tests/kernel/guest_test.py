@@ -23,7 +23,7 @@ import xml.etree.ElementTree as xml
 
 IN_GUEST = pathlib.Path(__file__).resolve().with_name("in_guest.py")
 SKIPPED = 77
-TOO_BUSY = "machine too busy"  # from a test without a valid measurement (tests/netem/measured.h)
+TOO_BUSY = "machine too busy"  # from a test without a valid measurement (tests/netem/helpers.h)
 TIME_LIMIT_SECONDS = 330  # below the TIMEOUT of its ctest entries
 
 

@@ -18,7 +18,7 @@ TrainOptions fast_train(int count, int bytes = 64, bool checksum = true) {
 }
 
 TEST(Loss, IsWithinItsBinomialBand) {
-  constexpr int kCount = 10000;
+  constexpr int kCount = 5000;
   for (const double percent : {0.5, 5.0, 30.0}) {
     const std::string link = "loss=" + std::to_string(percent) + "%";
     const auto arrivals = fates_over(link, fast_train(kCount));
@@ -35,7 +35,7 @@ TEST(Loss, AllAndNothing) {
 // A two-state chain that starts to lose with p and stops with r loses p / (p + r), in bursts of
 // 1 / r. Successive frames are correlated by 1 - p - r, which widens the band of the mean.
 TEST(Loss, GilbertElliottHasItsMeanAndItsBursts) {
-  constexpr int kCount = 20000;
+  constexpr int kCount = 10000;
   constexpr double kStart = 0.05, kStop = 0.5;
   const auto arrivals = fates_over("loss=ge:5%/50%", fast_train(kCount));
   std::vector<bool> lost(kCount, true);
@@ -55,9 +55,9 @@ TEST(Loss, GilbertElliottHasItsMeanAndItsBursts) {
 }
 
 // If netem is set to 20 % with a correlation of 25 %, it loses only 10.2 %. So a greater
-// probability is requested (netem/link/qdisc_netem.h). Losses are then clustered.
+// probability is requested (netem/link/qdisc.h). Losses are then clustered.
 TEST(Loss, CorrelatedIsWhatWasAskedForToo) {
-  constexpr int kCount = 20000;
+  constexpr int kCount = 10000;
   constexpr double kAsked = 0.2, kCorrelation = 0.25;
   const auto arrivals = fates_over("loss=20%/25%", fast_train(kCount));
   std::vector<double> lost(kCount, 1);
@@ -73,7 +73,7 @@ TEST(Loss, CorrelatedIsWhatWasAskedForToo) {
 }
 
 TEST(Duplicate, IsWithinItsBinomialBand) {
-  constexpr int kCount = 10000;
+  constexpr int kCount = 5000;
   const auto arrivals = fates_over("duplicate=5%", fast_train(kCount));
   std::set<std::uint32_t> numbers;
   for (const Arrival& one : arrivals) numbers.insert(one.number);

@@ -18,7 +18,7 @@
 #include "netem/sandbox.h"
 #include "netem/verify/sockets.h"
 #include "tests/kernel/measure.h"
-#include "tests/netem/measured.h"
+#include "tests/netem/helpers.h"
 
 namespace thinpipe {
 namespace {

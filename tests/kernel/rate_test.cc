@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "netem/link/link_spec.h"
 #include "tests/kernel/measure.h"
-#include "tests/netem/measured.h"
+#include "tests/netem/helpers.h"
 
 namespace thinpipe {
 namespace {

@@ -97,7 +97,7 @@ TEST_F(Run, VerifyMeasuresRateAndDelay) {
   int tries = 0;
   do {
     verified = run_program({THINPIPE_PROGRAM, "net", "verify", "--json", "--only", "goodput,rtt",
-                            "--link", "rate=10mbit,burst=32kb,delay=20ms"});
+                            "--seconds", "0.5", "--link", "rate=10mbit,burst=32kb,delay=20ms"});
   } while (verified.code == kExitInconclusive && ++tries < kMeasurements);
   if (verified.code == kExitInconclusive) {
     const json disturbed = json::parse(verified.output).at(0).at("disturbed");

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "netem/link/netlink.h"
-#include "netem/link/qdisc_netem.h"
+#include "netem/link/qdisc.h"
 #include "netem/schedule/player.h"
 #include "netem/verify/sockets.h"
 #include "tests/kernel/measure.h"

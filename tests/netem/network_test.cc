@@ -18,7 +18,7 @@
 #include "netem/verify/judge.h"
 #include "netem/verify/measure_flows.h"
 #include "netem/verify/verify_topology.h"
-#include "tests/netem/measured.h"
+#include "tests/netem/helpers.h"
 
 namespace thinpipe {
 namespace {

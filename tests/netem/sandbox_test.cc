@@ -22,7 +22,6 @@
 #include "netem/file_descriptor.h"
 #include "netem/host.h"
 #include "netem/host_program.h"
-#include "netem/limits.h"
 #include "netem/network.h"
 #include "netem/probe.h"
 #include "netem/real_nic/saved_qdiscs.h"

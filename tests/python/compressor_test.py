@@ -253,6 +253,19 @@ class Interface(unittest.TestCase):
         self.assertEqual(first.encode(gradient(ELEMENTS, 0)), thinpipe.Compressor(
             "dgc:ratio=0.05").encode(gradient(ELEMENTS, 0)))
 
+    def test_a_state_is_in_memory_once(self):
+        """The library's own copy is freed. It is above 32 MiB, which malloc returns to the system."""
+        def resident():
+            with open("/proc/self/statm", encoding="ascii") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+        elements = 12_000_000
+        compressor = thinpipe.Compressor("topk:ratio=0.01", elements)
+        compressor.encode(array.array("f", bytes(4 * elements)))
+        before = resident()
+        state = compressor.state()
+        self.assertGreaterEqual(len(state), 4 * elements)
+        self.assertLess(resident() - before, 1.5 * len(state))
+
     def test_quality_figures(self):
         compressor = thinpipe.Compressor("topk:ratio=0.1,memory=none", (ELEMENTS,))
         values = gradient(ELEMENTS, 1)

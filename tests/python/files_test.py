@@ -155,6 +155,16 @@ class RecordsTest(TestCase):
         self.assertIn(2, medians[0])
         self.assertNotIn(2, medians[1])
 
+    def test_points_of_one_normal_id_are_one_point(self):
+        path = os.path.join(self.folder, "records.jsonl")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('{"record": "header"}\n')
+            for members in ({"id": "topk"}, {"id": "b:x=1"}, {"id": "b:x=1", "normal_id": "b"},
+                            {"id": "topk:ratio=0.01", "normal_id": "topk"}):
+                file.write(json.dumps({"record": "point", **members}) + "\n")
+        self.assertEqual([point["id"] for point in thinpipe.read_records(path)],
+                         ["topk:ratio=0.01", "b:x=1"])
+
     def test_leaves_out_an_unfinished_line_and_names_a_wrong_one(self):
         path = os.path.join(self.folder, "records.jsonl")
         header, point = '{"record": "header"}\n', '{"record": "point", "id": "a"}\n'

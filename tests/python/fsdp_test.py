@@ -80,6 +80,21 @@ class Fsdp(TestCase):
             assert torch.equal(second.shards(), whole.shards())
         self.run_ranks(2, work)
 
+    def test_a_checkpoint_of_some_ranks_ends_all_ranks(self):
+        def work(rank):
+            training = Training("topk:ratio=0.1", rank).run(0, 2)
+            training.hook.load_state_dict(training.hook.state_dict())
+            training.run(2, 3)
+            state = training.hook.state_dict()
+            with self.assertRaisesRegex(thinpipe.InputError, r"'0.weight' of shape \(20, 64\), expected"):
+                training.hook.load_state_dict({**state, "shapes": {"0.weight": (20, 64)}})
+            if rank == 1:
+                training.hook.load_state_dict(state)
+            with self.assertRaisesRegex(RuntimeError, "ranks disagree: load_state_dict"):
+                training.run(3, 4)
+            os._exit(9)
+        self.run_ranks(2, work, expected=9)
+
     def test_refusals_and_failures(self):
         def work(rank):
             with self.assertRaisesRegex(TypeError, "fully_shard"):

@@ -493,6 +493,56 @@ class Failures(TestCase):
             os._exit(9)
         self.run_ranks(2, work, expected=9)
 
+    def test_a_checkpoint_of_some_ranks_ends_all_ranks_at_the_next_exchange(self):
+        def work(rank):
+            for spec, options in (("topk:ratio=0.1", {}), ("none", {}), ("powersgd", {}), ("terngrad", {}),
+                                  ("int8", {"collective": "twoshot"}), ("topk", {"min_elements": 10_000}),
+                                  ("topk:ratio=0.1,delay=3", {}),
+                                  ("topk:ratio=0.1,delay=3", {"min_elements": 100})):
+                training = Training(spec, rank, **options).run(0, 3)
+                training.hook.load_state_dict(training.hook.state_dict())
+                training.run(3, 6)
+                assert_same_on_all_ranks(training.parameters())
+                if rank == 1:
+                    training.hook.load_state_dict(training.hook.state_dict())
+                with self.assertRaisesRegex(RuntimeError, "load_state_dict: found a checkpoint of step 6 on "
+                                            "one rank and no checkpoint on another"):
+                    training.run(6, 9)
+            os._exit(9)
+        begin = time.monotonic()
+        self.run_ranks(2, work, expected=9)
+        self.assertLess(time.monotonic() - begin, 200)  # a timeout is 300 s
+
+    def test_checkpoints_of_different_steps_in_a_training_end_all_ranks(self):
+        def work(rank):
+            # With delay=2, rank 1 would exchange in its next step, and rank 0 would not.
+            for spec, options in (("topk:ratio=0.1", {}),
+                                  ("topk:ratio=0.1,delay=2", {"min_elements": 100})):
+                training = Training(spec, rank, **options).run(0, 2)
+                training.hook.load_state_dict({**training.hook.state_dict(), "step": rank})
+                with self.assertRaisesRegex(RuntimeError, "a checkpoint of step 1 on one rank and a "
+                                            "checkpoint of step 0 on another"):
+                    training.run(2, 3)
+            os._exit(9)
+        begin = time.monotonic()
+        self.run_ranks(2, work, expected=9)
+        self.assertLess(time.monotonic() - begin, 200)  # a timeout is 300 s
+
+    def test_a_checkpoint_of_other_shapes_is_refused_when_it_is_loaded(self):
+        def work(rank):
+            for options in ({}, {"granularity": "bucket"}):
+                state = ddp_hook(DDP(nn.Linear(3, 4)), "topk", **options).state_dict()
+                hook = ddp_hook(DDP(nn.Linear(3, 5)), "topk", **options)
+                with self.assertRaisesRegex(thinpipe.InputError,
+                                            r"'weight' of shape \(4, 3\), expected \(5, 3\)"):
+                    hook.load_state_dict(state)
+                unknown = {**hook.state_dict(), "shapes": {"other": [3]}}
+                with self.assertRaisesRegex(thinpipe.InputError, "'other' .* which the model does not have"):
+                    hook.load_state_dict(unknown)
+                del state["shapes"]  # as of versions that did not have them
+                hook.load_state_dict(state)
+        self.run_ranks(1, work)
+
     def test_a_rank_that_leaves_ends_the_others(self):
         for spec in ("topk:ratio=0.1", "powersgd"):
             def work(rank):

@@ -152,6 +152,8 @@ TEST_F(GivenGradientsTest, ARestoredReplayGoesOnAlike) {
   local.bucketing.local_steps = 4;
   local.bucketing.fragments = 2;  // the first one has two sums of the four steps before
   EXPECT_EQ(run(local, false, 4), run(local, false));
+  local.bucketing.fragment_delay = 1;  // and the second one has one
+  EXPECT_EQ(run(local, false, 4), run(local, false));
 }
 
 TEST_F(GivenGradientsTest, AStateOfAnotherReplayIsRefused) {

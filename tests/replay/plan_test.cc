@@ -122,8 +122,30 @@ TEST(Bucketing, SpreadsTheTurnsOfFragments) {
   for (const auto& [bucket, taken] : {std::pair(0, 3), std::pair(1, 6), std::pair(2, 10)})
     for (int index = 0; index < 20; ++index) {
       EXPECT_EQ(bucketing.has_turn(bucket, index), (index + 1) % 10 == taken % 10) << index;
-      EXPECT_EQ(bucketing.follows_turn(bucket, index), index % 10 == taken % 10) << index;
+      EXPECT_EQ(bucketing.begins_sum(bucket, index), index % 10 == taken % 10) << index;
+      EXPECT_FALSE(bucketing.is_within_exchange(index));
     }
+}
+
+// A fragment that is delayed by two steps leaves two steps before its turn. Its sum then begins
+// anew, and the first of the two steps overlaps its exchange.
+TEST(Bucketing, DelayedFragmentsLeaveBeforeTheirTurns) {
+  Bucketing bucketing;
+  bucketing.local_steps = 10;
+  bucketing.fragments = 3;
+  bucketing.fragment_delay = 2;
+  EXPECT_EQ(bucketing.to_string(), "local_steps=10;fragments=3;fragment_delay=2");
+  bucketing.fragment_mix = 0.25;
+  EXPECT_EQ(bucketing.to_string(), "local_steps=10;fragments=3;fragment_delay=2;fragment_mix=0.25");
+  for (const auto& [bucket, taken] : {std::pair(0, 3), std::pair(1, 6), std::pair(2, 10)})
+    for (int index = 0; index < 20; ++index) {
+      EXPECT_EQ(bucketing.has_turn(bucket, index), (index + 1) % 10 == taken % 10) << index;
+      EXPECT_EQ(bucketing.begins_sum(bucket, index), index % 10 == taken - 2) << index;
+    }
+  for (int index = 0; index < 20; ++index) {
+    const int taken = index % 10 + 1;  // steps of this period
+    EXPECT_EQ(bucketing.is_within_exchange(index), taken == 2 || taken == 5 || taken == 9) << index;
+  }
 }
 
 // "t0", "t1", ..., of which the last is ready first.

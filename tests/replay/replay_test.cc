@@ -27,6 +27,21 @@ class ReplayTest : public SampleTraceTest {
       for (const StepReport& report : one.reports)
         EXPECT_GE(report.total, report.compress + report.exchange + report.decode);
   }
+
+  // Returns the sum of rank 0's gradients of a tensor's first element in the steps [from, to).
+  float sum(std::size_t tensor, std::uint64_t from, std::uint64_t to) const {
+    float all = 0;
+    for (std::uint64_t step = from; step < to; ++step) {
+      const Replayed source = replayed(trace_, 0, step);
+      all += trace_.gradient(source.rank, source.step, tensor)[0];
+    }
+    return all;
+  }
+};
+
+class ReplayWithComputeTest : public SampleTraceTest {
+ protected:
+  ReplayWithComputeTest() : SampleTraceTest({.compute_seconds = 1e-4}) {}
 };
 
 TEST_F(ReplayTest, AggregatesAreTheMeanOfWhatWasSent) {
@@ -151,14 +166,6 @@ TEST_F(ReplayTest, FragmentsHandOverTheirSumsInTurn) {
   bucketing.fragments = 2;
   LoneReplay replay(trace_, replay_options("none", bucketing));
   const std::size_t last = trace_.tensors().size() - 1;
-  const auto sum = [&](std::size_t tensor, std::uint64_t from, std::uint64_t to) {
-    float all = 0;
-    for (std::uint64_t step = from; step < to; ++step) {
-      const Replayed source = replayed(trace_, 0, step);
-      all += trace_.gradient(source.rank, source.step, tensor)[0];
-    }
-    return all;
-  };
   for (std::uint64_t step = 0; step < 8; ++step) {
     const StepReport report = replay.step(step);
     ASSERT_EQ(report.exchanged, step % 2 == 1);
@@ -173,6 +180,48 @@ TEST_F(ReplayTest, FragmentsHandOverTheirSumsInTurn) {
     const ElementRange turn = replay.turn(step);
     EXPECT_EQ(report.payload_bytes, (turn.end - turn.begin) * sizeof(float));
   }
+}
+
+// With a delay of one step, each fragment hands over the sum of the four steps up to the one before
+// its turn: the first fragment of one step in its first turn, and the last one of three.
+TEST_F(ReplayTest, DelayedFragmentsHandOverTheSumsOfStepsBeforeTheDelay) {
+  Bucketing bucketing = with_local_steps(4);
+  bucketing.fragments = 2;
+  bucketing.fragment_delay = 1;
+  LoneReplay replay(trace_, replay_options("none", bucketing));
+  const std::size_t last = trace_.tensors().size() - 1;
+  for (std::uint64_t step = 0; step < 8; ++step) {
+    const StepReport report = replay.step(step);
+    ASSERT_EQ(report.exchanged, step % 2 == 1);
+    if (!report.exchanged) {
+      EXPECT_EQ(report.payload_bytes, 0U);
+      continue;
+    }
+    const bool first = step % 4 == 1;
+    const auto aggregate = replay.by_tensor(replay.aggregate());
+    const std::uint64_t begin = step < 4 ? 0 : step - 4;
+    EXPECT_EQ(aggregate[0][0], first ? sum(0, begin, step) : 0) << step;
+    EXPECT_EQ(aggregate[last][0], first ? 0 : sum(last, begin, step)) << step;
+    EXPECT_EQ(replay.checks().relative_error(step), 0) << step;
+    const ElementRange turn = replay.turn(step);
+    EXPECT_EQ(report.payload_bytes, (turn.end - turn.begin) * sizeof(float));
+  }
+}
+
+// The compute time of the three steps of a delay passes in the last of them.
+TEST_F(ReplayWithComputeTest, ComputeOverlapsADelayedExchange) {
+  Bucketing bucketing = with_local_steps(4);
+  bucketing.fragment_delay = 3;
+  LoneReplay replay(trace_, replay_options("none", bucketing));
+  double all = 0;
+  for (std::uint64_t step = 0; step < 4; ++step) {
+    const StepReport report = replay.step(step);
+    EXPECT_EQ(report.wanted == 0, step == 1 || step == 2) << step;
+    all += report.wanted;
+    const Replayed source = replayed(trace_, 0, step);
+    all -= trace_.times(source.rank, source.step).compute();
+  }
+  EXPECT_NEAR(all, 0, 1e-12);
 }
 
 // Keeps the values that it got to sum, and their address.

@@ -1,5 +1,7 @@
 """`thinpipe run` with gradients in buckets, by rules and accumulated over several steps."""
 
+import statistics
+
 from run_case import RUN, RunCase, main, timed
 
 TRACE = "synthetic:model=lenet5,workers=2,steps=2"
@@ -115,6 +117,32 @@ class BucketingTest(RunCase):
         for point in points:  # each element is sent once in four steps
             self.assertEqual(point["metrics"]["payload_bytes"]["samples"], [431080.0] * 2)
             self.assertLess(max(point["metrics"]["relative_error"]["samples"]), 1e-6)
+
+    @timed
+    def test_a_delayed_fragment_is_exchanged_during_compute(self):
+        points = self.measure(*self.command("--no-baseline", "-c", "none", "--local-steps", "4",
+                                            "--fragment-delay", "0|3", "--compute-scale", "4",
+                                            steps=8),
+                              computed=self.check_delayed_payload, timed=self.check_delayed_time)
+        self.assert_nothing_left()
+        self.assertEqual({point["axes"]["bucketing"] for point in points},
+                         {"local_steps=4", "local_steps=4;fragment_delay=3"})
+
+    def check_delayed_payload(self, point):
+        self.assert_right(point)
+        self.assertEqual(point["metrics"]["payload_bytes"]["samples"], [431080.0] * 2)
+        self.assertLess(max(point["metrics"]["relative_error"]["samples"]), 1e-6)
+
+    def check_delayed_time(self, point):
+        """1.72 MB take at least 69 ms at 200 Mbit/s, a quarter of it in the average step. The three
+        steps of a delay compute for 3 * 66 ms, so nothing of the exchange is left to wait for."""
+        exposed, exchange = (statistics.mean(point["metrics"][name]["samples"])
+                             for name in ("exposed_time", "exchange_time"))
+        if "fragment_delay" in point["axes"]["bucketing"]:
+            self.assertLess(exposed, 1e-3)
+        else:
+            self.assertGreater(exposed, 0.069 / 4)
+        self.assertGreater(exchange, 0.069 / 4)
 
     def test_says_what_is_wrong(self):
         for arguments, words in (

@@ -1,7 +1,7 @@
 // SBC's algorithm 1 (Sattler et al., Sparse Binary Compression) and Streaming DiLoCo's algorithm 2
-// (Douillard et al., without delay) in plain loops, for the paths of `thinpipe train --exchange
-// updates` and `--fragments`. Two ranks of `thinpipe train` take the same steps as the
-// reference, and must have the same bits after each step.
+// (Douillard et al., with and without delay) in plain loops, for the paths of `thinpipe train
+// --exchange updates`, `--fragments` and `--fragment-delay`. Two ranks of `thinpipe train` take the
+// same steps as the reference, and must have the same bits after each step.
 //
 // The reference gets only gradients from a Learner: the gradient of a worker's mini-batch at given
 // parameters. Its other operations are the program's IEEE operations, in the same order. Two sums
@@ -288,13 +288,18 @@ class PlainSbc {
 // Powers of two, by which the outer optimiser multiplies without rounding.
 constexpr OuterOptions kOuter{.momentum = 0.5F, .learning_rate = 0.5F};
 
-/// Streaming DiLoCo's algorithm 2 with all its workers, and with the outer gradient applied in the
-/// step in which it is exchanged (tau = 0).
+/// Streaming DiLoCo's algorithm 2 with all its workers. An outer gradient is applied tau steps
+/// after the step in which its fragment left, and mixed with the workers' own parameters by alpha.
 class PlainStreaming {
  public:
   PlainStreaming(const Values& start, const PlainOptimiser& optimiser,
-                 const std::vector<LearnerParameter>& tensors, std::size_t fragments)
-      : agreed_(start), velocity_(start.size()), workers_(kWorkers, PlainWorker(start, optimiser)) {
+                 const std::vector<LearnerParameter>& tensors, std::size_t fragments,
+                 std::uint64_t tau)
+      : agreed_(start),
+        velocity_(start.size()),
+        workers_(kWorkers, PlainWorker(start, optimiser)),
+        left_(kWorkers, Values(start.size())),
+        tau_(tau) {
     const double all = static_cast<double>(start.size());
     for (std::size_t p = 1; p <= fragments; ++p) {
       const double aim = all * static_cast<double>(p) / static_cast<double>(fragments);
@@ -315,20 +320,31 @@ class PlainStreaming {
   /// Ends each fragment's period of `local_steps` at its own step.
   void step(const Oracles& oracles, std::uint64_t step, std::uint64_t local_steps) {
     take_local_step(workers_, oracles, step);
-    for (std::size_t p = 0; p < ends_.size(); ++p)
-      if ((step + 1) % local_steps == (p + 1) * local_steps / ends_.size() % local_steps)
-        exchange(p == 0 ? 0 : ends_[p - 1], ends_[p]);
+    for (std::size_t p = 0; p < ends_.size(); ++p) {
+      const std::size_t begin = p == 0 ? 0 : ends_[p - 1];
+      const std::uint64_t turn = (p + 1) * local_steps / ends_.size() % local_steps;
+      if ((step + 1 + tau_) % local_steps == turn) leave(begin, ends_[p]);
+      if ((step + 1) % local_steps == turn) exchange(begin, ends_[p]);
+    }
   }
 
  private:
+  // Each worker hands over the fragment's decrease since the last exchange.
+  void leave(std::size_t begin, std::size_t end) {
+    for (std::size_t w = 0; w < kWorkers; ++w)
+      for (std::size_t i = begin; i < end; ++i)
+        left_[w][i] = std::exchange(workers_[w].sum[i], 0.0F);
+  }
   void exchange(std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      const float mean = (workers_[0].sum[i] + workers_[1].sum[i]) / 2;
+      const float mean = (left_[0][i] + left_[1][i]) / 2;
       velocity_[i] = kOuter.momentum * velocity_[i] + mean;
       agreed_[i] -= kOuter.learning_rate * (mean + kOuter.momentum * velocity_[i]);
       for (PlainWorker& worker : workers_) {
-        worker.parameters[i] = agreed_[i];
-        worker.sum[i] = 0;
+        // With alpha = 1/2 both products are exact.
+        worker.parameters[i] =
+            tau_ == 0 ? agreed_[i] : 0.5F * worker.parameters[i] + 0.5F * agreed_[i];
+        worker.sum[i] = agreed_[i] - worker.parameters[i];
       }
     }
   }
@@ -336,7 +352,9 @@ class PlainStreaming {
   Values agreed_;  ///< each fragment as it was after its last exchange
   Values velocity_;
   std::vector<PlainWorker> workers_;
+  std::vector<Values> left_;       ///< by worker: decreases whose exchange has not ended
   std::vector<std::size_t> ends_;  ///< of the fragments
+  std::uint64_t tau_;
 };
 
 /// Two ranks of `thinpipe train` on emulated hosts. This process sends them the messages that
@@ -453,11 +471,16 @@ INSTANTIATE_TEST_SUITE_P(All, SbcAlgorithm1,
                                             ::testing::Values(std::uint64_t{1}, std::uint64_t{4})),
                          name_of);
 
-/// Number of fragments, and of local steps from one exchange of a fragment to the next.
-class StreamingDiLoCo : public ::testing::TestWithParam<std::pair<std::size_t, std::uint64_t>> {};
+struct Turns {
+  std::size_t fragments;
+  std::uint64_t local_steps;  ///< from one exchange of a fragment to the next
+  std::uint64_t delay;
+};
+
+class StreamingDiLoCo : public ::testing::TestWithParam<Turns> {};
 
 TEST_P(StreamingDiLoCo, EndsEveryStepWithTheBitsOfAPlainReference) {
-  const auto& [fragments, local_steps] = GetParam();
+  const auto& [fragments, local_steps, delay] = GetParam();
   const LearnerOptions options = learner_options(kAdam, false, local_steps);
   Oracles oracles;
   for (std::size_t worker = 0; worker < kWorkers; ++worker)
@@ -465,10 +488,11 @@ TEST_P(StreamingDiLoCo, EndsEveryStepWithTheBitsOfAPlainReference) {
   const Values start = parameters_of(*oracles[0]);
   const PlainOptimiser fresh(OptimiserSpec::parse(options.optimiser), fuses_squares(options),
                              start.size());
-  PlainStreaming plain(start, fresh, oracles[0]->parameters(), fragments);
+  PlainStreaming plain(start, fresh, oracles[0]->parameters(), fragments, delay);
   Bucketing bucketing;
   bucketing.local_steps = local_steps;
   bucketing.fragments = fragments;
+  bucketing.fragment_delay = delay;
   bucketing.outer = kOuter;
   g_ranks->prepare(options, "none", bucketing);
   for (std::uint64_t step = 0; step < options.steps; ++step) {
@@ -484,8 +508,8 @@ TEST_P(StreamingDiLoCo, EndsEveryStepWithTheBitsOfAPlainReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, StreamingDiLoCo,
-                         ::testing::Values(std::pair(std::size_t{2}, std::uint64_t{4}),
-                                           std::pair(std::size_t{3}, std::uint64_t{4})));
+                         ::testing::Values(Turns{2, 4, 0}, Turns{3, 4, 0}, Turns{2, 4, 1},
+                                           Turns{1, 4, 3}, Turns{2, 6, 2}));
 
 // Restarts this program with one thread of OpenBLAS, which starts its threads when it is loaded. A
 // sandbox begins with the calling thread alone. At the first fork() in the sandbox, OpenBLAS would

@@ -186,15 +186,20 @@ class TrainTest(RunCase):
     def test_fragments_end_alike_also_after_an_interruption(self):
         # A checkpoint has the sums of the fragments that were not exchanged last, and the workers'
         # own values of these fragments.
+        # With a delay, those of the fragment that was exchanged last, too.
         self.check_interruption("-c", "none", "-c", "topk:ratio=0.05", "--local-steps", "4",
-                                "--fragments", "3", "--outer", "diloco")
+                                "--fragments", "2", "--fragment-delay", "1", "--fragment-mix",
+                                "0.25", "--outer", "diloco")
 
     def test_fragments_are_refused_where_they_have_no_turns(self):
         for words, said in (((), "expected --local-steps of at least 3, not 1"),
                             (("--local-steps", "8", "--granularity", "model"), "--granularity model"),
                             (("--local-steps", "8", "--overlap", "bucket"), "--overlap bucket"),
                             (("--local-steps", "8", "--collective", "twoshot"), "collective twoshot"),
-                            (("--local-steps", "8", "-c", "sbc:delay=2"), "its delay would skip")):
+                            (("--local-steps", "8", "-c", "sbc:delay=2"), "its delay would skip"),
+                            (("--local-steps", "8", "--fragment-delay", "2"), "expected at most 1 with"),
+                            (("--local-steps", "8", "--fragment-delay", "1", "--time-scale", "0.5"),
+                             "expected at least 1, or --fragment-delay 0")):
             self.assertIn(said, self.train("-c", "none", "--fragments", "3", *words, code=2))
         self.assertIn("the model has 8 tensors",
                       self.train("-c", "none", "--fragments", "9", "--local-steps", "9", code=2))

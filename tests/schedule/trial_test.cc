@@ -8,7 +8,7 @@
 
 #include "netem/probe.h"
 #include "netem/verify/trial.h"
-#include "tests/netem/measured.h"
+#include "tests/netem/helpers.h"
 
 namespace thinpipe {
 namespace {

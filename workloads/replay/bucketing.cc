@@ -13,6 +13,7 @@
 #include "base/key_values.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "compressors/registry.h"
 
 namespace thinpipe {
 namespace {
@@ -131,6 +132,12 @@ std::string CompressorRules::to_string() const {
   return text;
 }
 
+CompressorRules CompressorRules::normal() const {
+  CompressorRules rules = *this;
+  for (Rule& rule : rules.rules_) rule.spec = parameters_of(rule.spec).normal();
+  return rules;
+}
+
 BucketLimits BucketLimits::parse(const std::string& text) {
   BucketLimits limits;
   if (text == "ddp") return limits;
@@ -178,6 +185,8 @@ std::string Bucketing::to_string() const {
   say(limits != BucketLimits(), fmt::format("buckets={}", limits.to_string()));
   say(local_steps != 1, fmt::format("local_steps={}", local_steps));
   say(fragments != 1, fmt::format("fragments={}", fragments));
+  say(fragment_delay != 0, fmt::format("fragment_delay={}", fragment_delay));
+  say(fragment_mix != kFragmentMix, fmt::format("fragment_mix={}", fragment_mix));
   if (outer) parts.push_back("outer=" + outer->to_string());
   say(epoch != 0, fmt::format("epoch={}", epoch));
   return fmt::format("{}", fmt::join(parts, ";"));

@@ -50,6 +50,9 @@ class CompressorRules {
   std::string method() const { return uniform() ? rules_[0].spec.name : "rules"; }
   /// Returns the canonical text, which parse() reads.
   std::string to_string() const;
+  /// Returns the rules with the normal form of each spec (Parameters::normal()).
+  /// @throws InputError as check_spec
+  CompressorRules normal() const;
   bool operator==(const CompressorRules&) const = default;
 
  private:
@@ -105,21 +108,42 @@ struct Bucketing {
   /// Fragments of the model that are exchanged in turn, each once in local_steps steps (Douillard
   /// et al., Streaming DiLoCo, arXiv 2501.18512, section 2.2). 1: the whole model at once.
   std::size_t fragments = 1;
+  /// The number of local steps whose compute overlaps a fragment's exchange, which ends in the last
+  /// of them (tau of the paper, section 2.3). A fragment of the whole model may be delayed, too.
+  /// 0: each fragment is exchanged after the compute of the step that ends its turn.
+  std::uint64_t fragment_delay = 0;
+  /// The weight of a worker's own parameters when a delayed fragment is applied (alpha of the
+  /// paper). Only trainings have parameters.
+  double fragment_mix = kFragmentMix;
+  static constexpr double kFragmentMix = 0.5;  ///< of the paper's experiments
   /// Every rank's second optimiser, which is applied to the aggregate.
   std::optional<OuterOptions> outer;
   double epoch = 0;  ///< of training, for warm-up schedules (DGC section 4.1)
   bool operator==(const Bucketing&) const = default;
 
   bool is_default() const { return *this == Bucketing(); }
+  /// Returns true if exchanges overlap compute.
+  bool overlaps() const { return overlap != Overlap::kNone || fragment_delay > 0; }
+  /// Returns true if workers that take local steps have parameters of their own after an exchange:
+  /// those of other fragments, or of delayed ones.
+  bool takes_turns() const { return fragments > 1 || fragment_delay > 0; }
   /// Returns true if a step ends with the turn of a bucket. With fragments, bucket p is fragment p.
   /// Turns are spread evenly over the local steps, at most one in a step. The last fragment's turn
   /// ends the period, as does that of the whole model.
   bool has_turn(std::size_t bucket, std::uint64_t index) const {
     return (index + 1) % local_steps == offset_of(bucket);
   }
-  /// Returns true if a step is the first one after the turn of a bucket.
-  bool follows_turn(std::size_t bucket, std::uint64_t index) const {
-    return index % local_steps == offset_of(bucket);
+  /// Returns true if a bucket's sum of local steps begins anew in a step: after its turn, or as
+  /// many steps earlier as its exchange is delayed.
+  bool begins_sum(std::size_t bucket, std::uint64_t index) const {
+    return (index + fragment_delay) % local_steps == offset_of(bucket);
+  }
+  /// Returns true if a delayed fragment is exchanged during this step and a later one.
+  bool is_within_exchange(std::uint64_t index) const {
+    for (std::uint64_t later = 1; later < fragment_delay; ++later)
+      for (std::size_t bucket = 0; bucket < fragments; ++bucket)
+        if (has_turn(bucket, index + later)) return true;
+    return false;
   }
   /// Returns settings other than the default, canonically: `granularity=bucket;overlap=bucket`; ""
   /// if all are the default.

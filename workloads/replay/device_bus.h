@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "compressors/cuda/device/device_copies.h"
 #include "compressors/cuda/device/device_memory.h"
 #include "compressors/cuda/rank_device.h"
 

@@ -155,8 +155,8 @@ class DeviceSparse {
   std::size_t pair_bytes() const { return pair_bytes_; }
   const SparseSums& sums() const { return sums_; }
 
-  /// Writes the result to the bucket's range of the aggregate on the device. The range's elements
-  /// must be 0 before the call.
+  /// Copies the sums, which are sparse, to the device, and writes them to the bucket's range of the
+  /// aggregate there. Elements without a sum are not written, so the range must be 0 before.
   /// @returns the copy's duration, in seconds
   double put(float* device_part);
 

@@ -132,23 +132,34 @@ GradientInput Gradients::of_step(std::size_t bucket, std::size_t unit, const Pla
 void Gradients::add(std::size_t bucket, std::size_t unit, const PlannedUnit& planned,
                     std::uint64_t index) {
   const std::span<const float> values = of_step(bucket, unit, planned, index).values;
-  std::vector<float>& sum = joined(bucket, unit).sum;
-  if (sum.empty() || bucketing_.follows_turn(bucket, index)) {
+  Joined& to = joined(bucket, unit);
+  std::vector<float>& sum = to.sum;
+  const bool begins = bucketing_.begins_sum(bucket, index);
+  if (sum.empty() || begins) {
     sum.resize(values.size());
     copy_bytes(sum.data(), values.data(), values.size_bytes());
-    return;
+  } else {
+    std::transform(sum.begin(), sum.end(), values.begin(), sum.begin(), std::plus<>());
   }
-  std::transform(sum.begin(), sum.end(), values.begin(), sum.begin(), std::plus<>());
+  // A delayed sum leaves with this step. It may be encoded as early as the next step begins, before
+  // that step's gradient is added.
+  if (bucketing_.fragment_delay > 0 && bucketing_.begins_sum(bucket, index + 1))
+    std::swap(sum, to.left);
 }
 
 GradientInput Gradients::input(std::size_t bucket, std::size_t unit, const PlannedUnit& planned,
                                std::uint64_t index) const {
   GradientInput input = of_step(bucket, unit, planned, index);
   if (local_steps() == 1) return input;
-  input.values = joined_.at(bucket).at(unit).sum;
+  const Joined& from = joined_.at(bucket).at(unit);
+  input.values = bucketing_.fragment_delay > 0 ? from.left : from.sum;
   input.squares = {};
   input.step = index / local_steps();
   return input;
+}
+
+void Gradients::set_sum(std::size_t bucket, std::size_t unit, std::span<const float> values) {
+  joined(bucket, unit).sum.assign(values.begin(), values.end());
 }
 
 void Gradients::save_sums(std::span<const PlannedBucket> buckets, std::vector<std::byte>& state) {

@@ -50,18 +50,20 @@ class Gradients {
   /// gradients are contiguous already (DDP's gradients are views of its buckets).
   void load(std::span<const PlannedBucket> buckets, std::uint64_t index);
 
-  /// Adds the step's gradient of a unit to its sum, which begins anew after its bucket's turn.
-  /// Only with more than one local step.
+  /// Adds the step's gradient of a unit to its sum (Bucketing::begins_sum). The sum of a delayed
+  /// fragment leaves in the step before it begins anew. Only with more than one local step.
   void add(std::size_t bucket, std::size_t unit, const PlannedUnit& planned, std::uint64_t index);
 
   /// Returns the unit's gradient in one step, without any sum. After load().
   GradientInput of_step(std::size_t bucket, std::size_t unit, const PlannedUnit& planned,
                         std::uint64_t index) const;
-  /// Returns the compressor's input in a step: the gradient, or the sum over local steps. After
-  /// load().
+  /// Returns the compressor's input in a step: the gradient, or the sum over local steps. For a
+  /// delayed fragment it is the sum that left last, also before this step's add(). After load().
   GradientInput input(std::size_t bucket, std::size_t unit, const PlannedUnit& planned,
                       std::uint64_t index) const;
 
+  /// Replaces a unit's sum of local steps.
+  void set_sum(std::size_t bucket, std::size_t unit, std::span<const float> values);
   /// Appends the sums of local steps to a checkpoint; reads them from the front.
   void save_sums(std::span<const PlannedBucket> buckets, std::vector<std::byte>& state);
   void load_sums(std::span<const PlannedBucket> buckets, ByteReader& state);
@@ -70,6 +72,7 @@ class Gradients {
   struct Joined {
     std::vector<float> values, squares;  // of a unit of several tensors
     std::vector<float> sum;              // of local steps
+    std::vector<float> left;             // the sum whose exchange is delayed
   };
 
   std::span<const float> values_of(std::size_t tensor, std::uint64_t index) const;

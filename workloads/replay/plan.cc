@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "compressors/slices.h"
+#include "compressors/registry.h"
 
 namespace thinpipe {
 namespace {

@@ -12,6 +12,7 @@
 #include "workloads/replay/host_bucket.h"
 #include "workloads/replay/message.h"
 #include "workloads/replay/push_pull_units.h"
+#include "workloads/replay/step_threads.h"
 
 namespace thinpipe {
 
@@ -23,7 +24,7 @@ RankBuckets::RankBuckets(const Trace& trace, const ReplayOptions& options, int r
                  options.epochs_a_step),
       pace_(options.time_scale, options.device ? Pace::kDevice : options.threads),
       // Without overlap only the step's end waits for decoding, so the measured time is scaled.
-      decode_pace_(options.bucketing.overlap == Overlap::kNone ? 1 : options.time_scale,
+      decode_pace_(options.bucketing.overlaps() ? options.time_scale : 1,
                    options.device ? Pace::kDevice : options.threads),
       aggregate_(trace.elements()) {
   check_device();
@@ -109,6 +110,15 @@ double RankBuckets::scaled_ready(std::size_t bucket, std::uint64_t index) const 
     last = std::max(last, times.ready[tensor]);
   return options_.time_scale *
          options_.stragglers.compute((times.forward + last) * options_.compute_scale, rank_, index);
+}
+
+void RankBuckets::pass_compute(double begin, double seconds, StepReport& report) const {
+  if (options_.compute_works)
+    work_for(seconds);
+  else if (seconds > 0)
+    wait_until(begin + seconds);
+  report.compute = now_seconds() - begin;
+  report.late = options_.compute_works ? 0 : report.compute - seconds;
 }
 
 // Runs codec work before an exchange, and adds its durations to the report. Reading a CPU-time
@@ -237,12 +247,19 @@ void RankBuckets::check_local_steps() const {
 }
 
 void RankBuckets::check_fragments() const {
-  if (options_.bucketing.fragments == 1) return;
-  if (options_.bucketing.local_steps < options_.bucketing.fragments ||
-      options_.bucketing.overlap != Overlap::kNone || options_.servers || options_.device)
+  const Bucketing& bucketing = options_.bucketing;
+  if (!bucketing.takes_turns()) return;
+  if (bucketing.local_steps < bucketing.fragments || bucketing.overlap != Overlap::kNone ||
+      options_.servers || options_.device)
     throw InputError(
         "fragments take turns in local steps, are in the host's memory, and have no servers and no "
         "overlap; expected 1 fragment");
+  if (bucketing.fragment_delay > 0 &&
+      (bucketing.fragment_delay >= bucketing.local_steps / bucketing.fragments ||
+       options_.time_scale < 1))
+    throw InputError(
+        "one fragment at a time is exchanged, during compute that a time scale below 1 would not "
+        "shorten; expected a shorter delay, and a time scale of at least 1");
   for (const auto& bucket : buckets_)
     if (bucket->period() > 1)
       throw InputError(

@@ -100,6 +100,8 @@ class RankBuckets {
     pace_.reset();
     decode_pace_.reset();
   }
+  /// Passes compute time that began at `begin`: waits, or works (compute_works).
+  void pass_compute(double begin, double seconds, StepReport& report) const;
   void add_local_step(std::size_t bucket, std::uint64_t index, StepReport& report);
   /// Computes this rank's scales, before Bucket::share_scales().
   void take_scales(std::size_t bucket, std::uint64_t index, StepReport& report);
@@ -110,6 +112,14 @@ class RankBuckets {
         std::span(aggregate_).subspan(offsets_[bucket], buckets_[bucket]->elements()));
   }
   void decode(std::size_t bucket, StepReport& report);
+  /// Decodes the bucket that was sent, and then all others, to which nothing is added. A decoding
+  /// waits for earlier work and for its own bucket's exchange (harness/critical_path).
+  /// @param sent  size() if nothing was sent
+  void decode_all(std::size_t sent, StepReport& report) {
+    if (sent < buckets_.size()) decode(sent, report);
+    for (std::size_t b = 0; b < buckets_.size(); ++b)
+      if (b != sent) decode(b, report);
+  }
   /// Applies the outer optimiser after an exchange, to the elements of turn(). The time counts as
   /// decoding, since both end a step.
   void apply_outer(std::uint64_t index, StepReport& report);
@@ -155,6 +165,9 @@ class StepOrder {
 /// Returns the order for one bucket, or for fragments: compute, encode, exchange and decode
 /// (together_step.cc).
 std::unique_ptr<StepOrder> together_step(RankBuckets& buckets);
+/// Returns the order for delayed fragments: a fragment is exchanged by a thread while the compute
+/// time of the steps of its delay passes, all in the last of these steps (delayed_step.cc).
+std::unique_ptr<StepOrder> delayed_step(RankBuckets& buckets);
 /// Returns the order with overlap: buckets are sent as their gradients become ready, by a thread
 /// (overlapped_step.cc).
 std::unique_ptr<StepOrder> overlapped_step(RankBuckets& buckets);

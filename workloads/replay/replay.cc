@@ -11,6 +11,12 @@ std::size_t rounds_of(const Bucket& bucket) {
   return bucket.rounds() == nullptr ? 0 : bucket.rounds()->count();
 }
 
+std::unique_ptr<StepOrder> order_of(RankBuckets& buckets) {
+  const Bucketing& bucketing = buckets.options().bucketing;
+  if (bucketing.fragment_delay > 0) return delayed_step(buckets);
+  return bucketing.overlap == Overlap::kNone ? together_step(buckets) : overlapped_step(buckets);
+}
+
 }  // namespace
 
 std::size_t StepChecks::contribution_size() const {
@@ -92,9 +98,7 @@ double StepChecks::relative_error(std::uint64_t index) const {
 }
 
 Replay::Replay(const Trace& trace, const ReplayOptions& options, int rank, int ranks)
-    : buckets_(trace, options, rank, ranks),
-      order_(options.bucketing.overlap == Overlap::kNone ? together_step(buckets_)
-                                                         : overlapped_step(buckets_)) {
+    : buckets_(trace, options, rank, ranks), order_(order_of(buckets_)) {
   if (options.servers) {
     units_ = replay_units(buckets_.plan(), *options.servers);
     layout_ = push_pull_layout(units_, *options.servers, ranks,
@@ -167,6 +171,13 @@ std::vector<bool> Replay::tensors_in_turn(std::uint64_t index) const {
   return by_tensor;
 }
 
+void Replay::set_sum(std::size_t tensor, std::span<const float> values) {
+  const std::vector<PlannedBucket>& plan = buckets_.plan();
+  for (std::size_t b = 0; b < plan.size(); ++b)
+    for (std::size_t u = 0; u < plan[b].units.size(); ++u)
+      if (plan[b].units[u].tensors.front() == tensor) buckets_.gradients().set_sum(b, u, values);
+}
+
 std::vector<bool> Replay::incremental() const {
   const std::vector<PlannedBucket>& plan = buckets_.plan();
   std::vector<bool> by_tensor(buckets_.trace().tensors().size());
@@ -181,14 +192,14 @@ void Replay::save_state(std::vector<std::byte>& state) {
   for (std::size_t b = 0; b < buckets_.size(); ++b) buckets_[b].save_state(state);
   if (averager_) averager_->save_state(state);
   buckets_.save_outer(state);
-  if (has_fragments()) buckets_.gradients().save_sums(buckets_.plan(), state);
+  if (takes_turns()) buckets_.gradients().save_sums(buckets_.plan(), state);
 }
 
 void Replay::load_state(ByteReader& state) {
   for (std::size_t b = 0; b < buckets_.size(); ++b) buckets_[b].load_state(state);
   if (averager_) averager_->load_state(state);
   buckets_.load_outer(state);
-  if (has_fragments()) buckets_.gradients().load_sums(buckets_.plan(), state);
+  if (takes_turns()) buckets_.gradients().load_sums(buckets_.plan(), state);
 }
 
 }  // namespace thinpipe

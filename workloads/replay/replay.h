@@ -120,7 +120,10 @@ class Replay {
   /// tensor, whether it is among them. Without fragments, those are all elements or none.
   ElementRange turn(std::uint64_t index) const { return buckets_.turn(index); }
   std::vector<bool> tensors_in_turn(std::uint64_t index) const;
-  bool has_fragments() const { return buckets_.options().bucketing.fragments > 1; }
+  bool takes_turns() const { return buckets_.options().bucketing.takes_turns(); }
+  /// Replaces a tensor's sum of local steps, without the granularities by which units have several
+  /// tensors.
+  void set_sum(std::size_t tensor, std::span<const float> values);
 
   /// Splits aggregate() or update() by tensor, in the order of the trace.
   std::vector<std::span<const float>> by_tensor(std::span<const float> all) const;

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "workloads/replay/rank_buckets.h"
-#include "workloads/replay/step_threads.h"
 
 namespace thinpipe {
 namespace {
@@ -20,7 +19,7 @@ class TogetherStep : public StepOrder {
     const double wanted = report.wanted * factor;
     if (!exchanges) {
       report.begun = now_seconds();
-      pass_compute(report.begun, wanted, report);
+      buckets_.pass_compute(report.begun, wanted, report);
       report.total = report.compute;
       return report;
     }
@@ -29,7 +28,7 @@ class TogetherStep : public StepOrder {
     buckets_.begin_step();
     const double begin = report.begun = now_seconds();
     if (!codec_first) {
-      pass_compute(begin, wanted, report);
+      buckets_.pass_compute(begin, wanted, report);
       buckets_.note(report, Phase::kCompute, 0, begin);
     }
     std::size_t sent = 0;
@@ -51,7 +50,7 @@ class TogetherStep : public StepOrder {
     report.arrived = arrived - begin;
     report.lag = arrived - due;
     if (report.exchanged) exchange(sent, arrived, report);
-    for (std::size_t b = 0; b < buckets_.size(); ++b) buckets_.decode(b, report);
+    buckets_.decode_all(sent, report);
     buckets_.apply_outer(index, report);
     report.total = now_seconds() - begin;
     report.codec += buckets_.pace().own();
@@ -63,17 +62,6 @@ class TogetherStep : public StepOrder {
   }
 
  private:
-  // Passes the compute time of a step that began at `begin`.
-  void pass_compute(double begin, double seconds, StepReport& report) {
-    const bool works = buckets_.options().compute_works;
-    if (works)
-      work_for(seconds);
-    else if (seconds > 0)
-      wait_until(begin + seconds);
-    report.compute = now_seconds() - begin;
-    report.late = works ? 0 : report.compute - seconds;
-  }
-
   // The time in the collective counts as exchange, the rest as compression.
   void share_scales(std::size_t bucket, std::uint64_t index, StepReport& report) {
     buckets_.take_scales(bucket, index, report);

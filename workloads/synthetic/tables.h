@@ -43,11 +43,12 @@ struct PieceTable {
 };
 
 /// The inverse distribution function of a distribution, as a table for 32 random bits. The lower 31
-/// bits are v: v below `low` gives negative values, and v above `high` gives positive values. The
-/// highest bit selects one of two parts of the table. The inner part resolves the peak at 0: it
-/// counts the distance |d| of v from 0 outwards. The outer part resolves the tail: it counts |d|
-/// from the largest magnitude inwards. If a side has n values of v, a fraction |d| / (2 n) of the
-/// side's magnitudes is smaller than the value (inner part) or larger (outer part).
+/// bits are v: the n values of v below `low` stand for negative values of the distribution, those
+/// above `high` for positive ones, and those between for 0. |d| is the distance of v from `low` or
+/// `high`, from 1 to n. The highest bit selects one of two parts of the table, each with half of a
+/// sign's magnitudes. The inner part has the smaller half, near the peak at 0: a fraction
+/// |d| / (2 n) of the magnitudes is smaller than the value for |d|. The outer part has the larger
+/// half, with the tail: a fraction |d| / (2 n) is larger.
 struct QuantileTable : PieceTable {
   static constexpr int kBits = 6;
   static constexpr std::size_t kParts = 2;  ///< inner, outer

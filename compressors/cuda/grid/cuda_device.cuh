@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "compressors/cuda/device/device_copies.h"
 #include "compressors/cuda/device/device_memory.h"
 #include "compressors/cuda/grid/cuda_launch.cuh"
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/splitmix64.h"
-#include "compressors/cuda/device/device_copies.h"
+#include "compressors/cuda/device/device_memory.h"
 #include "compressors/cuda/grid/host_device.h"
 #include "compressors/cuda/kernels/prefix.h"
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "base/both.h"
-#include "base/nan.h"
 #include "compressors/cuda/kernels/job.h"
 
 namespace thinpipe::cuda {

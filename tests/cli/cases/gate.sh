@@ -4,6 +4,9 @@ measure --out a; measure --out other --seed 2; measure --out b
 gate() { thinpipe gate "$@" > said; echo "exit $?"; sed -E '1s/[0-9]+/N/g' said; }
 gate --baseline a --times none --measured b
 gate --baseline a --times none --measured other
+# A point is the same, whether or not its compressor's defaults are written out.
+thinpipe quality --trace synthetic:elements=1000 -c topk:ratio=0.010 --ranks 1 --steps 1 --out spelt > /dev/null
+gate --baseline a --times none --measured spelt
 # The newest launch is compared with the first one, not with that of another seed between them.
 mkdir nightly; day=0
 for records in a other b; do

@@ -443,6 +443,19 @@ TEST(CInterface, AStateThatIsRefusedLeavesAResetCompressor) {
   }
 }
 
+// The next call with a compressor frees the buffer of its state, and may read it.
+TEST(CInterface, AStateMayBeLoadedFromItsOwnBuffer) {
+  Handle handle("topk:ratio=0.1");
+  const std::vector<float> values = heavy(kElements, 3);
+  handle.encode(c_gradient(values, {}, 0));
+  const std::vector<std::byte> saved = handle.state();
+  const void* data = nullptr;
+  std::size_t size = 0;
+  handle.expect_ok(thinpipe_save(handle.compressor, &data, &size, &handle.error));
+  handle.expect_ok(thinpipe_load(handle.compressor, data, size, &handle.error));
+  EXPECT_EQ(handle.state(), saved);
+}
+
 TEST(CInterface, PairsNameWhatTheyRefuse) {
   Handle handle("topk"), dense("int8");
   const std::vector<float> gradient = heavy(kElements, 3);

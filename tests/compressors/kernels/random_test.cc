@@ -6,16 +6,58 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "compressors/kernels/exact_math.h"
 #include "compressors/select/distributions.h"
-#include "tests/compressors/kernels/counter_random.h"
 #include "tests/compressors/support/gamma.h"
 #include "tests/compressors/support/targets.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tests/compressors/kernels/random_test.cc"
+#include "hwy/foreach_target.h"  // must come before highway.h
+#include "hwy/highway.h"
+
+#include "compressors/kernels/counter_random-inl.h"
+#include "compressors/kernels/vector_loop-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace thinpipe {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The generator alone, so that tests see the vectors of the quantisers.
+
+/// Sets out[i] = counter_random(key, first + i).
+void Fill(RandomKey key, std::uint32_t first, std::size_t n, std::uint32_t* out) {
+  ForEachVector(n, [&](auto d, std::size_t i) {
+    const hn::RebindToUnsigned<decltype(d)> du;
+    hn::StoreU(CounterRandom(du, key, first + i), du, out + i);
+  });
+}
+
+/// Sets out[i] = paired_random(key, first + i).
+void FillPaired(RandomKey key, std::size_t first, std::size_t n, std::uint32_t* out) {
+  ForEachRandom(n, key, first, [&](auto d, std::size_t i, auto random) HWY_ATTR {
+    const hn::RebindToUnsigned<decltype(d)> du;
+    hn::StoreU(random, du, out + i);
+  });
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace thinpipe
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace thinpipe {
 namespace {
+HWY_EXPORT(Fill);
+HWY_EXPORT(FillPaired);
 
 constexpr std::size_t kCount = 1 << 16;
 
@@ -47,7 +89,7 @@ TEST(CounterRandom, VectorsDrawTheSameNumbers) {
       }
       testing::for_each_target([&] {
         std::vector<std::uint32_t> numbers(n);
-        fill_random(key, first, n, numbers.data());
+        HWY_DYNAMIC_DISPATCH(Fill)(key, first, n, numbers.data());
         EXPECT_EQ(numbers, expected);
       });
     }
@@ -66,7 +108,7 @@ TEST(CounterRandom, VectorsDrawPairedNumbers) {
         for (std::size_t i = 0; i < n; ++i) expected.push_back(paired_random(key, first + i));
         testing::for_each_target([&] {
           std::vector<std::uint32_t> numbers(n);
-          fill_paired_random(key, first, n, numbers.data());
+          HWY_DYNAMIC_DISPATCH(FillPaired)(key, first, n, numbers.data());
           EXPECT_EQ(numbers, expected);
         });
       }
@@ -201,5 +243,5 @@ TEST(ExactGamma, WhatIsTooSmallIsZero) {
 }
 
 }  // namespace
-
 }  // namespace thinpipe
+#endif  // HWY_ONCE

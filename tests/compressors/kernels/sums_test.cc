@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "base/nan.h"
+#include "base/both.h"
 #include "compressors/kernels/keys.h"
 #include "compressors/kernels/parallel.h"
 #include "compressors/kernels/quantize.h"

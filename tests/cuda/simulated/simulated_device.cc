@@ -4,7 +4,6 @@
 #include "compressors/cuda/arithmetic.h"
 #include "compressors/cuda/grid/serial_device.h"
 #include "compressors/cuda/make.h"
-#include "compressors/cuda/roofline.h"
 
 namespace thinpipe::cuda {
 namespace {

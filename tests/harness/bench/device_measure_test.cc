@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "compressors/cuda/arithmetic.h"
 #include "compressors/cuda/grid/serial_device.h"
 #include "compressors/cuda/make.h"
-#include "compressors/cuda/roofline.h"
 #include "harness/bench/bench.h"
 #include "harness/bench/device_tensor_bench.h"
 #include "harness/bench/results.h"

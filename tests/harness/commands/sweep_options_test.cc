@@ -63,6 +63,9 @@ TEST(Again, KeepsBucketingsCollectivesAndNetworks) {
                     3 * 3 * 2);
   expect_each_again({"-c", "topk", "-n", "2", "--local-steps", "4|8", "--fragments", "1|4"},
                     3 * 3 * 4);
+  expect_each_again({"-c", "topk", "-n", "2", "--local-steps", "8", "--fragment-delay", "0|2",
+                     "--fragment-mix", "0.25"},
+                    3 * 3 * 2);
 }
 
 TEST(SweepOptions, HaveACompressorOnceHoweverItsDefaultsAreWritten) {
@@ -75,6 +78,20 @@ TEST(SweepOptions, HaveACompressorOnceHoweverItsDefaultsAreWritten) {
   EXPECT_EQ(compressors("topk:ratio=0.01", "topk").front().to_string(), "topk:ratio=0.01");
   EXPECT_EQ(compressors("topk", "topk:ratio=0.1").size(), 2U);
   EXPECT_EQ(compressors("topk", "*:topk;").size(), 2U);
+  EXPECT_EQ(compressors("*:topk;", "*:topk:ratio=0.010;").size(), 1U);
+}
+
+TEST(SweepOptions, HaveACollectiveOnceHoweverItsDefaultsAreWritten) {
+  const auto collectives = [](const std::string& alternatives) {
+    return options_of({"thinpipe", "run", "--trace", "T", "--out", "out", "-c", "topk",
+                       "--collective", alternatives})
+        .collectives;
+  };
+  ASSERT_EQ(collectives("ps|ps:servers=1|ps:pull=same").size(), 1U);
+  EXPECT_EQ(collectives("ps:servers=1|ps").front().to_string(), "ps:servers=1");
+  EXPECT_EQ(collectives("ps:pull=(topk:ratio=0.1)|ps:pull=(topk:ratio=0.10)").size(), 1U);
+  EXPECT_EQ(collectives("ps:pull=(topk:ratio=0.01)|ps:pull=topk").size(), 1U);
+  EXPECT_EQ(collectives("ps|ps:pull=topk").size(), 2U);
 }
 
 TEST(Again, IsSilentWithoutALaunch) {

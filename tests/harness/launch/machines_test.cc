@@ -329,7 +329,7 @@ class FakeMachines : public Machines {
   Boarding board(int) override { return {}; }
   void set_links(const LinkSpec&, double) override {}
   WireCount count_wire(int) override { return {}; }
-  std::uint32_t mtu(const LinkSpec& link) const override { return link.mtu; }
+  std::uint32_t mtu(const LinkSpec& link, const Launch*) const override { return link.mtu; }
   LinkCalibration calibrate(const LinkSpec&, double, Launch*) override {
     ++asked;
     if (breaks) throw RunError("no datagram came back");

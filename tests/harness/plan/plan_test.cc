@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "base/error.h"
 #include "base/splitmix64.h"
@@ -131,6 +134,37 @@ TEST(Plan, IdsTellApartWhatIsMeasuredDifferently) {
             5U);
 }
 
+// By default, `ratio` of topk is 0.01, its `memory` is residual, and `servers` of ps is 1.
+TEST(Plan, NormalIdsAreEqualForSpecsOfOneMeaning) {
+  SweepOptions options = two_by_two_by_two();
+  SweepPoint point = plan_sweep(options)[0];
+  const auto with = [&](const char* compressor, const char* collective) {
+    point.compressor = CompressorRules::parse(compressor);
+    point.collective = parse_spec(collective);
+    return point;
+  };
+  const SweepPoint plain = with("topk", "ps:pull=topk");
+  const SweepPoint spelt_out =
+      with("topk:memory=residual,ratio=0.010", "ps:pull=(topk:ratio=1e-2),servers=1");
+  EXPECT_NE(plain.id(options), spelt_out.id(options));
+  EXPECT_EQ(plain.id(options), spelt_out.normal_id(options));
+  EXPECT_EQ(plain.id(options), plain.normal_id(options));
+  EXPECT_NE(plain.id(options), with("topk", "ps").normal_id(options));
+  EXPECT_EQ(with("conv*:topk;*:none", "ring").id(options),
+            with("conv*:topk:ratio=0.010;*:none", "ring").normal_id(options));
+  // A resumed run has the points of records that another text names.
+  EXPECT_TRUE(spelt_out.is_in({plain.id(options)}, options));
+  EXPECT_TRUE(spelt_out.is_in({spelt_out.id(options)}, options));
+  EXPECT_FALSE(spelt_out.is_in({with("dgc", "ps").id(options)}, options));
+}
+
+TEST(Plan, ABaselineIsMeasuredOnceForCollectivesWithOnePlainForm) {
+  SweepOptions options = two_by_two_by_two();
+  options.collectives = {parse_spec("ps:pull=topk"), parse_spec("ps:pull=int8,servers=1")};
+  EXPECT_EQ(collectives_for(kUncompressed, options).size(), 1U);
+  EXPECT_EQ(collectives_for(parse_spec("topk:ratio=0.1"), options).size(), 2U);
+}
+
 // Every point falls to exactly one shard, and each shard has its fraction.
 TEST(InShard, DealsOutEveryPointOnce) {
   for (const int shards : {1, 2, 5}) {
@@ -153,6 +187,34 @@ TEST(InShard, DealsOutEveryPointOnce) {
             in_shard(std::string(static_cast<std::size_t>(2 * i), 'b'), shard, shards);
     for (const int count : counts) EXPECT_NEAR(count, 1000.0 / shards, 100);
   }
+}
+
+// With servers, a point has more hosts than ranks, and may need a greater factor.
+TEST(ScaleDeciders, AreTheSameInEveryShard) {
+  SweepOptions options = two_by_two_by_two();
+  options.time_scales = {1, kAutoTimeScale};
+  options.collectives = expand_collectives("ring|ps:servers=1|2");
+  const auto decided = [&](const std::vector<SweepPoint>& points) {
+    std::set<std::tuple<std::string, int, int>> found;
+    const std::vector<SweepPoint> deciders = scale_deciders(options, points);
+    for (const SweepPoint& one : deciders) {
+      EXPECT_TRUE(one.chooses_scale);
+      found.emplace(one.link_text(), one.ranks, one.hosts());
+    }
+    EXPECT_EQ(found.size(), deciders.size());
+    return found;
+  };
+  std::vector<SweepPoint> points = plan_sweep(options);
+  EXPECT_EQ(decided(points).size(), 2U * 2 * 3);  // links, numbers of ranks, numbers of servers
+  for (const SweepPoint& point : points)
+    if (point.chooses_scale) {
+      const auto of_one = decided({point});
+      EXPECT_EQ(of_one.size(), 3U);
+      for (const int servers : {0, 1, 2})
+        EXPECT_TRUE(of_one.contains({point.link_text(), point.ranks, point.ranks + servers}));
+    }
+  std::erase_if(points, [](const SweepPoint& point) { return point.chooses_scale; });
+  EXPECT_TRUE(decided(points).empty());
 }
 
 // FNV-1a of "a" is 0xaf63dc4c8601ec8c by its authors' table.

@@ -175,6 +175,22 @@ TEST(Prediction, TheCreditIsThereOnce) {
   EXPECT_NEAR(predicted(codec, input)->exchange, 15e-3, 1e-9);
 }
 
+// 2000 workers push 1000 bytes each to a server whose bucket holds 500 kB: (2 - 0.5) MB at 10 ns a
+// byte, and for the next bucket of gradients 2 MB with nothing saved.
+TEST(Prediction, TheCreditOfServersIsThereOnce) {
+  const ExchangeWork exchange{.operation = Exchange::kPushPull,
+                              .bytes = {992},
+                              .units = {{.elements = 1, .push = 992, .pull = 492}}};
+  CodecProfile codec;
+  codec.buckets = {{.tensors = {0}, .exchanges = {exchange}},
+                   {.tensors = {1}, .exchanges = {exchange}}};
+  PredictionInput input = on_ring(2000);
+  input.collective = parse_spec("ps");
+  input.link = {.alpha = 0, .beta = 1e-8, .credit = 0};
+  input.servers = {{.alpha = 0, .beta = 1e-8, .credit = 500e3}};
+  EXPECT_NEAR(predicted(codec, input)->exchange, 15e-3 + 20e-3, 1e-9);
+}
+
 // 1 MB takes 10 ms on a link whose bucket holds twice as much. The bucket refills in a step of 20
 // ms.
 TEST(Prediction, AStepIsNotShorterThanItsBytesTakeOnTheLink) {

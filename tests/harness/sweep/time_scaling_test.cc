@@ -227,6 +227,20 @@ TEST(ScaleOverlappedStep, DividesAllThatRanBesideEachOther) {
   EXPECT_TRUE(scale_warnings({step}, 3).empty());
 }
 
+// A late timer is most of such a step, and nothing of the steps whose times count.
+TEST(ScaleOverlappedStep, WithoutComputeOrAnExchangeIsNotJudged) {
+  WorkerStep rank;
+  rank.wanted = rank.total = 0.060;
+  rank.skew = 0.0001;
+  const StepAnswers whole{.workers = {rank}, .servers = {}};
+  rank.exchanged = false;
+  rank.wanted = 0;
+  rank.total = 0.0002;
+  const StepAnswers sums{.workers = {rank}, .servers = {}};
+  EXPECT_TRUE(scale_warnings({whole, sums, sums}, 3).empty());
+  EXPECT_TRUE(scale_warnings({sums}, 3).empty());
+}
+
 TEST(RawTimes, OfOverlappedExchangesAreOfTheShortest) {
   std::vector<WorkerStep> ranks(2, scaled_step(3, 0.010, 0.002, 0, 0.060));
   for (WorkerStep& rank : ranks) rank.exposed = rank.link_idle = 0.001;

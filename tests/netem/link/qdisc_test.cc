@@ -14,7 +14,6 @@
 
 #include "base/error.h"
 #include "netem/link/attributes.h"
-#include "netem/link/qdisc_netem.h"
 #include "tests/base/support.h"
 #include "tests/netem/helpers.h"
 

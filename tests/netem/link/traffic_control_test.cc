@@ -19,7 +19,6 @@
 #include "netem/file_descriptor.h"
 #include "netem/link/netlink.h"
 #include "netem/link/qdisc.h"
-#include "netem/link/qdisc_netem.h"
 #include "netem/link/shaping.h"
 #include "netem/probe.h"
 #include "tests/netem/helpers.h"

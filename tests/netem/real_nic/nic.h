@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "netem/file_descriptor.h"
 #include "netem/link/netlink.h"
-#include "netem/real_nic/guard.h"
+#include "netem/real_nic/nic.h"
 #include "netem/real_nic/saved_qdiscs.h"
 #include "netem/sandbox.h"
 #include "tests/netem/helpers.h"

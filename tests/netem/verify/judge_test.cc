@@ -7,8 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "netem/verify/datagrams.h"
 #include "netem/verify/expected.h"
-#include "netem/verify/loss.h"
 #include "netem/verify/trial.h"
 
 namespace thinpipe {

@@ -15,8 +15,7 @@
 #include "netem/sandbox.h"
 #include "netem/verify/machine_watch.h"
 #include "netem/verify/sockets.h"
-#include "netem/verify/tools.h"
-#include "tests/netem/measured.h"
+#include "tests/netem/helpers.h"
 
 namespace thinpipe {
 namespace {

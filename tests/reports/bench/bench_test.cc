@@ -116,7 +116,7 @@ TEST(BenchSummary, AShareOfTheFloorNeedsAFloor) {
   ASSERT_TRUE(none.floor_share);
   EXPECT_NEAR(*none.floor_share, 0.75, 1e-12);
   EXPECT_FALSE(line_named(summary.settings[0], "sidco").floor_share) << "an older record";
-  EXPECT_THAT(render_bench_markdown(records),
+  EXPECT_THAT(render_bench(records, ReportFormat::kMarkdown),
               AllOf(HasSubstr("| share of the floor |"), HasSubstr("| 75 % |")));
 }
 
@@ -155,13 +155,13 @@ TEST(BenchFigures, AreThoseThatThereArePointsFor) {
 }
 
 TEST(BenchPage, IsEscapedAndSaysWhatIsGrey) {
-  const std::string page = render_bench_html(bench_records());
+  const std::string page = render_bench(bench_records(), ReportFormat::kHtml);
   EXPECT_THAT(page, HasSubstr("&lt;decodes&gt; to other bits"));
   EXPECT_THAT(page, Not(HasSubstr("<decodes>")));
   EXPECT_THAT(page, HasSubstr("untrusted"));
   EXPECT_THAT(page, HasSubstr("thinpipe bench -c topk"));
   EXPECT_THAT(page, HasSubstr("data-name=\"bench\""));
-  EXPECT_THAT(render_bench_markdown(bench_records()), HasSubstr("## All points"));
+  EXPECT_THAT(render_bench(bench_records(), ReportFormat::kMarkdown), HasSubstr("## All points"));
 }
 
 }  // namespace

@@ -362,6 +362,36 @@ TEST(Gate, NamesThatOneSideHasAreNeverSilent) {
   EXPECT_EQ(exit_code(outcome, false), 5);
 }
 
+// The baseline wrote the point's defaults out, or the new run did; or its normal id is unknown, as
+// in older records.
+TEST(StoredGate, APointIsTheSameHoweverItsSpecIsWritten) {
+  struct Case {
+    std::string old, old_normal, now;
+  };
+  const MetricSeries one = series("exact", "lower", {{1}}, "1");
+  for (const auto& [old, old_normal, now] :
+       {Case{"topk", "topk", "topk:ratio=0.01"}, Case{"topk", "", "topk:ratio=0.01"},
+        Case{"topk:ratio=0.01", "topk", "topk"}, Case{"topk:ratio=0.01", "", "topk:ratio=0.01"}}) {
+    Sides sides(1);
+    sides.before.series[{old, "passes"}] = sides.after.series[{now, "passes"}] = one;
+    if (!old_normal.empty()) sides.before.normal_ids[old] = old_normal;
+    sides.after.normal_ids[now] = "topk";
+    for (const GateOutcome& outcome : {sides.stored(Times::kNone), sides.look()}) {
+      EXPECT_TRUE(outcome.missing.empty()) << old << " and " << now;
+      ASSERT_EQ(outcome.comparisons.size(), 1U);
+      EXPECT_EQ(outcome.comparisons[0].verdict, Verdict::kSame);
+      EXPECT_EQ(outcome.comparisons[0].name.first, now);
+    }
+  }
+  Sides sides(1);
+  sides.before.not_good["topk"] = "invalid: the machine was busy";
+  sides.after.series[{"topk:ratio=0.01", "passes"}] = one;
+  sides.after.normal_ids["topk:ratio=0.01"] = "topk";
+  EXPECT_EQ(sides.stored(Times::kNone).missing,
+            (std::vector<std::string>{
+                "in the baseline topk:ratio=0.01 was invalid: the machine was busy"}));
+}
+
 TEST(Gate, AFailedPointIsAFailureNotAGap) {
   Sides sides(1);
   sides.before.series[{"point", "passes"}] = series("exact", "lower", {{1}}, "1");

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "reports/gate/gate.h"
-#include "reports/gate/policy.h"
 #include "tests/base/support.h"
 #include "tests/reports/sample.h"
 
@@ -248,6 +247,24 @@ TEST_F(HistoryFolder, ALaunchAndItsRestAreOne) {
               one("2026-01-08T00:00:00Z", "", 34000) + one("2026-01-08T01:00:00Z", "", 34001));
   history = read_history(folder_.path());
   EXPECT_EQ(history.launches, 9U);
+}
+
+TEST_F(HistoryFolder, APointIsTheSameHoweverItsSpecIsWritten) {
+  add_seven(0.1, 34000);
+  Header header = sample::header();
+  header.created = "2026-01-08T00:00:00Z";
+  header.trace = document({{"identity", "sha256:00"}});
+  header.fingerprint = document({{"cpu", "A"}});
+  Point point = sample::point("topk:ratio=0.01", 1e8, 0, {0.1});
+  point.normal_id = sample::point("topk", 1e8, 0, {}).id;
+  point.metrics["payload_bytes"] = {"B", "lower", "exact", {34000}};
+  write_bytes(folder_.path() / "newest.jsonl",
+              header_json(header).dump() + "\n" + point_json(point).dump() + "\n");
+  const History history = read_history(folder_.path());
+  EXPECT_EQ(history.launches, 8U);
+  EXPECT_EQ(history.series.size(), 2U);
+  EXPECT_EQ(history.series.at({point.id, "payload_bytes"}).entries.size(), 8U);
+  EXPECT_EQ(exit_code(judge_history(history, GatePolicy()), true), 0);
 }
 
 // A metric's rule is that of the newest record.

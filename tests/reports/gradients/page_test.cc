@@ -16,7 +16,6 @@
 #include "base/error.h"
 #include "reports/figures/style.h"
 #include "reports/gradients/records.h"
-#include "reports/report.h"
 #include "tests/base/support.h"
 #include "tests/reports/sample.h"
 
@@ -163,7 +162,7 @@ TEST(StatsSummary, LeavesOutWhatIsNotANumber) {
   EXPECT_THAT(stats_findings(summarize(empty))[0], HasSubstr("no distribution could be fitted"));
   for (const std::string& sentence : stats_findings(summarize(empty)))
     EXPECT_THAT(sentence, Not(HasSubstr("not a number")));
-  EXPECT_THAT(render_stats_html(empty), Not(ContainsRegex("[^e]nan")));
+  EXPECT_THAT(render_stats(empty, ReportFormat::kHtml), Not(ContainsRegex("[^e]nan")));
   none["zeros"] = none["elements"];
   EXPECT_THAT(
       stats_findings(summarize(parsed(stats_header().dump() + "\n" + none.dump()))),

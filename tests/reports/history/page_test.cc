@@ -10,7 +10,6 @@
 #include <set>
 
 #include "base/error.h"
-#include "reports/report.h"
 #include "tests/base/support.h"
 #include "tests/reports/sample.h"
 
@@ -104,7 +103,8 @@ TEST_F(HistoryReport, OneLaunchIsNothingToDraw) {
   EXPECT_EQ(history_trends_table(summary()).rows.size(), 2U);
   EXPECT_THAT(history_findings(summary()),
               ElementsAre("There is no earlier launch to compare the newest one with."));
-  EXPECT_THAT(render_history_markdown(summary(), "x"), HasSubstr("run, 1 launch, 2026-01-01"));
+  EXPECT_THAT(render_history(summary(), ReportFormat::kMarkdown, {}),
+              HasSubstr("run, 1 launch, 2026-01-01"));
 }
 
 TEST_F(HistoryReport, MissingPointsAndBrokenFilesAreTold) {

@@ -93,7 +93,7 @@ TEST(Kept, RowsAreTheRecords) {
 TEST(Kept, MarkdownAndFindingsTellThem) {
   TemporaryFolder folder;
   const Records read = records(folder);
-  const std::string text = render_quality_markdown(read);
+  const std::string text = render_quality(read, ReportFormat::kMarkdown);
   EXPECT_THAT(text, HasSubstr("conv1"));
   EXPECT_THAT(text, HasSubstr("1.17"));
   const std::vector<std::string> findings = quality_findings(summarize_quality(read));
@@ -141,7 +141,8 @@ TEST(Kept, TheLowestErrorIsOfACompressorThatHasOne) {
 TEST(Kept, ThePageDrawsThemAndHostileNamesAreText) {
   if (std::system("gnuplot --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no gnuplot";
   TemporaryFolder folder;
-  const std::string page = render_quality_html(records(folder, "<script>alert(1)</script>"));
+  const std::string page =
+      render_quality(records(folder, "<script>alert(1)</script>"), ReportFormat::kHtml);
   EXPECT_THAT(page, HasSubstr("Estimation quality"));
   EXPECT_THAT(page, HasSubstr("id=\"kept-steps-2-"));
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));

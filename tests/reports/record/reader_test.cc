@@ -102,6 +102,30 @@ TEST(Reader, TheLaterRecordOfAnIdCounts) {
   EXPECT_THAT(records.points[0].samples("step_time"_metric), ElementsAre(0.25));
 }
 
+TEST(Reader, PointsOfOneNormalIdAreOnePoint) {
+  const Point plain = sample::point("topk", 1e6, 0, {0.5});
+  Point spelt_out = sample::point("topk:ratio=0.01", 1e6, 0, {0.25});
+  spelt_out.normal_id = plain.id;
+  Point older = sample::point("dgc:ratio=0.001", 1e6, 0, {0.5});  // its normal id is unknown
+  Point newer = sample::point("dgc:ratio=0.001", 1e6, 0, {0.25});
+  newer.normal_id = sample::point("dgc", 1e6, 0, {}).id;
+  const Records records =
+      parse_records(kHead + line(point_json(plain)) + line(point_json(older)) +
+                        line(point_json(newer)) + line(point_json(spelt_out)),
+                    "f");
+  ASSERT_EQ(records.points.size(), 2U);
+  EXPECT_EQ(records.points[0].id, spelt_out.id);
+  EXPECT_EQ(records.points[0].normal_id, plain.id);
+  EXPECT_THAT(records.points[1].samples("step_time"_metric), ElementsAre(0.25));
+  EXPECT_THAT(records.finished_ids(),
+              ElementsAre(newer.id, newer.normal_id, spelt_out.id, plain.id));
+  // The id is written once if it is the normal id.
+  Point normal = plain;
+  normal.normal_id = plain.id;
+  EXPECT_FALSE(point_json(normal).contains("normal_id"));
+  EXPECT_EQ(point_json(spelt_out).at("normal_id"), plain.id);
+}
+
 TEST(Reader, RepeatsOfAJobAreKept) {
   const TemporaryFolder folder;
   Header header = sample::header();

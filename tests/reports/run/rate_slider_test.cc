@@ -1,6 +1,6 @@
 // The slider over the link's rate: its curves, its first state and its escapes. tests/pages moves
 // the slider in a browser.
-#include "reports/run/rate_slider.h"
+#include "reports/run/figures.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

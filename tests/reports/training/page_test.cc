@@ -1,5 +1,5 @@
 // Summaries and pages of trainings, on made-up records.
-#include "reports/training/page.h"
+#include "reports/training/summary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "reports/text/phrases.h"
-#include "reports/training/summary.h"
 #include "tests/reports/sample.h"
 
 namespace thinpipe {
@@ -259,20 +258,21 @@ TEST(TrainingFigures, AreThoseThatThereArePointsFor) {
 }
 
 TEST(TrainingPage, HasTheVerdictFirstAndWhyPointsAreGrey) {
-  const std::string page = render_training_html(some_learned());
+  const std::string page = render_training(some_learned(), ReportFormat::kHtml);
   EXPECT_LT(page.find("Findings"), page.find("<figure"));
   EXPECT_THAT(page, HasSubstr("&lt;clock&gt; stood"));
   EXPECT_THAT(page, Not(HasSubstr("<clock>")));
   EXPECT_THAT(page, HasSubstr("2 of 3 seeds"));
   EXPECT_THAT(page, HasSubstr("drawn digits"));
-  EXPECT_THAT(render_training_markdown(some_learned()), HasSubstr("## All trainings"));
+  EXPECT_THAT(render_training(some_learned(), ReportFormat::kMarkdown),
+              HasSubstr("## All trainings"));
 }
 
 TEST(TrainingPage, NeedsAPoint) {
   Records records = some_learned();
   records.points.clear();
-  EXPECT_THROW(render_training_html(records), InputError);
-  EXPECT_THROW(render_training_markdown(records), InputError);
+  for (const ReportFormat format : {ReportFormat::kHtml, ReportFormat::kMarkdown})
+    EXPECT_THROW(render_training(records, format), InputError);
 }
 
 }  // namespace

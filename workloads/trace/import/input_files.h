@@ -37,9 +37,10 @@ std::vector<ImportFile> find_input_files(const std::vector<std::filesystem::path
 const std::vector<std::string>& import_extensions(ImportFormat format);
 bool has_import_extension(const std::filesystem::path& file, ImportFormat format);
 
-/// Returns the format of the files, guessed from their extensions. Files of Chakra's extensions
-/// count only if no file has another format.
-/// @throws InputError if there is no format or more than one. `shown` opens the message.
+/// Returns the format of the files, guessed from their extensions. Chakra's are common ones
+/// (.json), so they decide only if no file has the extension of another format.
+/// @param shown  the beginning of an error's message
+/// @throws InputError if there is no format or more than one
 ImportFormat guess_import_format(const std::vector<ImportFile>& files, const std::string& shown);
 
 /// Assigns files to steps and ranks by `pattern` and leaves out files that do not match. An empty

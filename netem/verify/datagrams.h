@@ -1,7 +1,9 @@
-// Measures the RTT of datagrams. Also keeps a link's queue full meanwhile, for bufferbloat delay.
+// Measures a link by numbered datagrams: round trips, the bufferbloat delay of a full queue, and
+// frame loss with its confidence interval.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <stop_token>
 #include <thread>
 #include <vector>
@@ -56,5 +58,38 @@ class QueueFlood {
   std::size_t turn_ = 0;
   std::jthread thread_;
 };
+
+// Loss.
+
+struct ShareInterval {
+  double low = 0, high = 1;
+  bool holds(double value) const { return low <= value && value <= high; }
+};
+
+/// Returns the confidence interval of a proportion, for `count` successes in `trials`, with at
+/// least the given confidence. Uses quantiles of the beta distribution: Clopper and Pearson, "The
+/// use of confidence or fiducial limits illustrated in the case of the binomial", Biometrika 26
+/// (1934). `count` and `trials` need not be whole numbers, since correlated draws count as fewer
+/// independent draws.
+ShareInterval clopper_pearson(double count, double trials, double confidence);
+
+struct LossFigures {
+  std::uint64_t sent = 0;
+  std::uint64_t lost = 0;        ///< did not arrive
+  std::uint64_t duplicates = 0;  ///< arrived again
+  std::uint64_t overtaken = 0;   ///< arrived after a datagram that was sent later
+  double share() const {
+    return sent > 0 ? static_cast<double>(lost) / static_cast<double>(sent) : 0;
+  }
+};
+
+inline constexpr int kLossPayload = 64;  ///< bytes of a datagram
+
+/// Measures the loss of a flow. Datagrams that the receiver's full socket drops do not count as
+/// lost, since the link delivered them.
+/// @param seconds  of sending, more on a slow link
+/// @throws RunError when a stop was requested.
+LossFigures measure_loss(const Network& network, const LinkSpec& link, const Flow& flow,
+                         double seconds);
 
 }  // namespace thinpipe

@@ -1,5 +1,5 @@
 // The guard of a real NIC, and the NICs that it refuses.
-#include "netem/real_nic/guard.h"
+#include "netem/real_nic/nic.h"
 
 #include <gtest/gtest.h>
 #include <linux/pkt_sched.h>
@@ -13,7 +13,6 @@
 #include "netem/link/qdisc.h"
 #include "netem/link/shaping.h"
 #include "netem/probe.h"
-#include "netem/real_nic/nic.h"
 #include "tests/netem/real_nic/nic.h"
 
 namespace thinpipe {
