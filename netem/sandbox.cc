@@ -1,6 +1,7 @@
 #include "netem/sandbox.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -131,10 +132,23 @@ std::string mount_scratch() {
   throw SystemError("mount a private tmpfs on /proc/fs or /dev/shm");
 }
 
+// Open MPI tells emulated hosts apart by their names. The filter of system calls of podman's
+// containers allows namespaces, but refuses sethostname() without CAP_SYS_ADMIN.
+void check_hostnames_can_be_set() {
+  char name[HOST_NAME_MAX + 1] = {};
+  gethostname(name, sizeof(name) - 1);
+  if (sethostname(name, std::strlen(name)) == 0) return;
+  throw RunError(
+      fmt::format("cannot name emulated hosts: {}. A container needs CAP_NET_ADMIN and "
+                  "CAP_SYS_ADMIN (podman run --cap-add NET_ADMIN,SYS_ADMIN)",
+                  std::strerror(errno)));
+}
+
 int body_result(const std::function<int(const Sandbox&)>& body, bool map, uid_t uid, gid_t gid,
                 bool keyboard_to_commands, const BlockedStops& stops) {
   try {
     if (map) map_user(uid, gid);
+    check_hostnames_can_be_set();
     allow_processes();
     const Sandbox sandbox{mount_scratch()};
     const SignalHandlers handlers(note_stop);

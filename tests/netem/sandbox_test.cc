@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,9 +16,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <fstream>
 #include <functional>
 #include <future>
+#include <iterator>
 #include <string>
 
 #include "base/error.h"
@@ -72,6 +77,26 @@ void start_endless_process() {
 // Looks again and again: a stop between a look and pause() would not end pause().
 void await_stop() {
   while (!stop_requested()) usleep(1000);
+}
+
+// Makes sethostname() fail in this process and its children, as the filter of a container does.
+void refuse_hostnames() {
+  sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sethostname, 0, 1),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program = {static_cast<unsigned short>(std::size(filter)), filter};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    throw SystemError("set a filter of system calls");
+}
+
+TEST(Sandbox, SaysWhatAContainerNeedsThatRefusesHostnames) {
+  const auto run = [] {
+    refuse_hostnames();
+    _exit(run_in_sandbox([](const Sandbox&) { return kExitGood; }));
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(kExitFailed), "--cap-add NET_ADMIN,SYS_ADMIN");
 }
 
 TEST(Sandbox, ReturnsWhatTheBodyReturns) {
