@@ -256,7 +256,7 @@ WORKLOADS = [
        "last = times.ready[tensor];", r"^OverlapTest\.", added=True),
     of("k-hat counts the first bucket for all", "workloads/replay/rank_buckets.cc",
        "report.selected += payload.selected;",
-       "report.selected += buckets_[0]->payload().selected;", r"^ReplayTest\.", r"^OverlapTest\."),
+       "report.selected += buckets_[0]->payload().selected;", r"^OverlapTest\.", added=True),
     of("a trace's hash is computed and not compared", "workloads/trace/trace.cc",
        "if (found == file.sha256) continue;", "if (found.size() == file.sha256.size()) continue;",
        r"^TraceTest\.", r"^cli\.trace-verify$"),

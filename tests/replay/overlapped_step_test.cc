@@ -139,6 +139,7 @@ TEST_F(OverlapTest, ExchangesRunInOrderAndUnderTheRest) {
           order.push_back(span.bucket);
         }
         EXPECT_EQ(order, (std::vector<std::size_t>{0, 1, 2}));
+        EXPECT_EQ(report.selected, report.target);  // of all buckets, by an exact top-k
         EXPECT_GE(report.total, report.wanted);
         EXPECT_GE(report.exposed, 0);
         EXPECT_LE(report.exposed, report.total - report.wanted + 1e-9);
