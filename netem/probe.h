@@ -1,5 +1,6 @@
-// What this machine offers for emulation: the kernel's features, which are tried in a throwaway
-// sandbox, this process's capabilities, and the system limits that many emulated hosts reach.
+// Finds what this machine offers for emulation: the kernel's features, which are tried in a
+// throwaway sandbox, this process's capabilities, and the system limits that many emulated hosts
+// reach.
 #pragma once
 
 #include <cstdint>

@@ -211,7 +211,7 @@ json raw_times(const std::vector<StepAnswers>& steps, bool overlapped) {
 std::vector<std::string> scale_warnings(const std::vector<StepAnswers>& steps, double factor) {
   std::vector<double> skews, totals;
   for (const auto& [ranks, servers] : steps) {
-    // Of steps whose compute time passes in a later step, only sums of gradients are left.
+    // A step whose compute time passes in a later step has only sums of gradients left.
     if (std::ranges::none_of(ranks, [](const WorkerStep& rank) {
           return rank.exchanged || rank.wanted > 0;
         }))

@@ -115,7 +115,7 @@ struct Bucketing {
   /// The weight of a worker's own parameters when a delayed fragment is applied (alpha of the
   /// paper). Only trainings have parameters.
   double fragment_mix = kFragmentMix;
-  static constexpr double kFragmentMix = 0.5;  ///< of the paper's experiments
+  static constexpr double kFragmentMix = 0.5;
   /// Every rank's second optimiser, which is applied to the aggregate.
   std::optional<OuterOptions> outer;
   double epoch = 0;  ///< of training, for warm-up schedules (DGC section 4.1)

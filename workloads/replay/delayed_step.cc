@@ -23,31 +23,24 @@ class DelayedStep : public StepOrder {
   explicit DelayedStep(RankBuckets& buckets) : buckets_(buckets) { thread_.reserve(2); }
 
   StepReport run(std::uint64_t index, bool exchanges) override {
+    if (!exchanges) return buckets_.compute_alone(index);
     StepReport report;
-    report.wanted = buckets_.compute_seconds(index);
-    const double factor = buckets_.options().time_scale;
-    if (!exchanges) {
-      report.begun = now_seconds();
-      buckets_.pass_compute(report.begun, report.wanted * factor, report);
-      report.total = report.compute;
-      return report;
-    }
     report.timeline.reserve(6 + 2 * buckets_.size());
-    owed_ += report.wanted;
+    owed_ += buckets_.compute_seconds(index);
     report.wanted =
         buckets_.options().bucketing.is_within_exchange(index) ? 0 : std::exchange(owed_, 0);
-    std::size_t sent = 0;
-    while (sent < buckets_.size() && !buckets_.sends(sent, index)) ++sent;
+    const std::size_t sent = buckets_.sent_in(index);
     report.exchanged = sent < buckets_.size();
     thread_.forget();
     buckets_.begin_step();
     report.begun = now_seconds();
-    if (report.exchanged && buckets_[sent].shares_scales()) share_scales(sent, index, report);
+    if (report.exchanged) buckets_.share_scales(sent, index, report);
+    report.exposed = report.exchange;
     for (std::size_t b = 0; b < buckets_.size(); ++b) buckets_.encode(b, index, report);
     const double computing = now_seconds();
     report.arrived = computing - report.begun;
     if (report.exchanged) start_exchange(sent);
-    buckets_.pass_compute(computing, report.wanted * factor, report);
+    buckets_.pass_compute(computing, report.wanted * buckets_.options().time_scale, report);
     buckets_.note(report, Phase::kCompute, 0, computing);
     for (std::size_t b = 0; b < buckets_.size(); ++b) buckets_.add_local_step(b, index, report);
     if (report.exchanged) end_exchange(sent, report);
@@ -63,15 +56,6 @@ class DelayedStep : public StepOrder {
   }
 
  private:
-  // The time in the collective counts as exposed exchange, the rest as compression.
-  void share_scales(std::size_t bucket, std::uint64_t index, StepReport& report) {
-    buckets_.take_scales(bucket, index, report);
-    const double begin = now_seconds();
-    buckets_[bucket].share_scales();
-    report.exchange = report.exposed = now_seconds() - begin;
-    buckets_.note(report, Phase::kExchange, bucket, begin);
-  }
-
   void start_exchange(std::size_t bucket) {
     thread_.submit([this, bucket] {
       began_ = now_seconds();
@@ -87,12 +71,7 @@ class DelayedStep : public StepOrder {
     report.exposed += now_seconds() - begin;
     report.timeline.push_back(
         {Phase::kExchange, bucket, began_ - report.begun, ended_ - report.begun});
-    const ExchangeTime& time = buckets_[bucket].exchange_time();
-    report.exchange += time.exchange;
-    report.compress += time.compress;
-    report.compress_cpu += time.compress_cpu;
-    report.codec = time.codec;
-    report.overrun = time.overrun;
+    buckets_.add_exchange(bucket, report);
   }
 
   RankBuckets& buckets_;

@@ -112,6 +112,39 @@ double RankBuckets::scaled_ready(std::size_t bucket, std::uint64_t index) const 
          options_.stragglers.compute((times.forward + last) * options_.compute_scale, rank_, index);
 }
 
+StepReport RankBuckets::compute_alone(std::uint64_t index) const {
+  StepReport report;
+  report.wanted = compute_seconds(index);
+  report.begun = now_seconds();
+  pass_compute(report.begun, report.wanted * options_.time_scale, report);
+  report.total = report.compute;
+  return report;
+}
+
+std::size_t RankBuckets::sent_in(std::uint64_t index) const {
+  std::size_t sent = 0;
+  while (sent < size() && !sends(sent, index)) ++sent;
+  return sent;
+}
+
+void RankBuckets::share_scales(std::size_t bucket, std::uint64_t index, StepReport& report) {
+  if (!buckets_[bucket]->shares_scales()) return;
+  take_scales(bucket, index, report);
+  const double begin = now_seconds();
+  buckets_[bucket]->share_scales();
+  report.exchange += now_seconds() - begin;
+  note(report, Phase::kExchange, bucket, begin);
+}
+
+void RankBuckets::add_exchange(std::size_t bucket, StepReport& report) const {
+  const ExchangeTime& time = buckets_[bucket]->exchange_time();
+  report.exchange += time.exchange;
+  report.compress += time.compress;
+  report.compress_cpu += time.compress_cpu;
+  report.codec += time.codec;
+  report.overrun += time.overrun;
+}
+
 void RankBuckets::pass_compute(double begin, double seconds, StepReport& report) const {
   if (options_.compute_works)
     work_for(seconds);

@@ -100,6 +100,10 @@ class RankBuckets {
     pace_.reset();
     decode_pace_.reset();
   }
+  /// Returns the report of a step that only passes its compute time.
+  StepReport compute_alone(std::uint64_t index) const;
+  /// Returns the bucket that is sent in the step; size() for none. Without overlap, at most one is.
+  std::size_t sent_in(std::uint64_t index) const;
   /// Passes compute time that began at `begin`: waits, or works (compute_works).
   void pass_compute(double begin, double seconds, StepReport& report) const;
   void add_local_step(std::size_t bucket, std::uint64_t index, StepReport& report);
@@ -107,6 +111,11 @@ class RankBuckets {
   void take_scales(std::size_t bucket, std::uint64_t index, StepReport& report);
   /// Encodes, or accumulates gradients that a delayed method does not send yet; starts the copies.
   void encode(std::size_t bucket, std::uint64_t index, StepReport& report);
+  /// Shares the scales of a bucket that has any. The time in the collective counts as exchange, the
+  /// rest as compression.
+  void share_scales(std::size_t bucket, std::uint64_t index, StepReport& report);
+  /// Adds the durations of an exchange that has ended.
+  void add_exchange(std::size_t bucket, StepReport& report) const;
   void start_exchange(std::size_t bucket) {
     buckets_[bucket]->start_exchange(
         std::span(aggregate_).subspan(offsets_[bucket], buckets_[bucket]->elements()));

@@ -13,16 +13,11 @@ class TogetherStep : public StepOrder {
   explicit TogetherStep(RankBuckets& buckets) : buckets_(buckets) {}
 
   StepReport run(std::uint64_t index, bool exchanges) override {
+    if (!exchanges) return buckets_.compute_alone(index);
     StepReport report;
     const double factor = buckets_.options().time_scale;
     report.wanted = buckets_.compute_seconds(index);
     const double wanted = report.wanted * factor;
-    if (!exchanges) {
-      report.begun = now_seconds();
-      buckets_.pass_compute(report.begun, wanted, report);
-      report.total = report.compute;
-      return report;
-    }
     report.timeline.reserve(6 + 2 * buckets_.size());
     const bool codec_first = factor < 1;
     buckets_.begin_step();
@@ -31,11 +26,10 @@ class TogetherStep : public StepOrder {
       buckets_.pass_compute(begin, wanted, report);
       buckets_.note(report, Phase::kCompute, 0, begin);
     }
-    std::size_t sent = 0;
-    while (sent < buckets_.size() && !buckets_.sends(sent, index)) ++sent;
+    const std::size_t sent = buckets_.sent_in(index);
     report.exchanged = sent < buckets_.size();
     for (std::size_t b = 0; b < buckets_.size(); ++b) buckets_.add_local_step(b, index, report);
-    if (report.exchanged && buckets_[sent].shares_scales()) share_scales(sent, index, report);
+    if (report.exchanged) buckets_.share_scales(sent, index, report);
     const double scales = report.exchange;
     for (std::size_t b = 0; b < buckets_.size(); ++b) buckets_.encode(b, index, report);
     const double compressed = now_seconds();
@@ -62,25 +56,11 @@ class TogetherStep : public StepOrder {
   }
 
  private:
-  // The time in the collective counts as exchange, the rest as compression.
-  void share_scales(std::size_t bucket, std::uint64_t index, StepReport& report) {
-    buckets_.take_scales(bucket, index, report);
-    const double begin = now_seconds();
-    buckets_[bucket].share_scales();
-    report.exchange += now_seconds() - begin;
-    buckets_.note(report, Phase::kExchange, bucket, begin);
-  }
-
   void exchange(std::size_t bucket, double begin, StepReport& report) {
     buckets_.start_exchange(bucket);
     while (!buckets_[bucket].poll_exchange()) {
     }
-    const ExchangeTime& time = buckets_[bucket].exchange_time();
-    report.exchange += time.exchange;
-    report.compress += time.compress;
-    report.compress_cpu += time.compress_cpu;
-    report.overrun = time.overrun;
-    report.codec = time.codec;
+    buckets_.add_exchange(bucket, report);
     buckets_.note(report, Phase::kExchange, bucket, begin);
   }
 
