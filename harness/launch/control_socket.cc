@@ -26,7 +26,10 @@ namespace {
 
 constexpr std::size_t kLengthField = 4;
 constexpr std::size_t kLongestHello = 100;  // bytes of a message with the secret
-constexpr int kTimeoutSeconds = 5;          // for a peer that connects to the door
+constexpr int kConnectSeconds = 5;
+constexpr int kHelloSeconds = 10;  // for a peer that has connected to the door
+// Longer, because a silent stranger may have connected to the door before this rank.
+constexpr int kWelcomeSeconds = 25;
 
 // Reads `size` bytes, or fewer when the peer has closed the connection. Returns their number.
 std::size_t read_all(int descriptor, char* to, std::size_t size) {
@@ -110,11 +113,11 @@ std::string new_token() {
   return text;
 }
 
-// Connects within kTimeoutSeconds; an invalid descriptor if that fails.
+// Connects within kConnectSeconds; an invalid descriptor if that fails.
 FileDescriptor reach(const addrinfo& address) {
   FileDescriptor descriptor(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!descriptor.valid()) return {};
-  limit_wait(descriptor.get(), kTimeoutSeconds);  // applies to connect() as well on Linux
+  limit_wait(descriptor.get(), kConnectSeconds);  // applies to connect() as well on Linux
   if (connect(descriptor.get(), address.ai_addr, address.ai_addrlen) != 0) return {};
   prepare_connection(descriptor.get());
   return descriptor;
@@ -134,6 +137,7 @@ MessageSocket knock(const std::string& address, const std::string& port, const s
   if (!descriptor.valid()) throw SystemError("connect");
   const int number = descriptor.get();
   MessageSocket socket(std::move(descriptor));
+  limit_wait(number, kWelcomeSeconds);
   socket.send({{"token", token}});
   const auto answer = socket.receive(kLongestHello);
   if (!answer || !answer->is_object() || answer->value("welcome", "") != token)
@@ -234,7 +238,7 @@ std::optional<MessageSocket> ControlDoor::accept() const {
   FileDescriptor peer(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!peer.valid()) return std::nullopt;
   const int number = peer.get();
-  limit_wait(number, kTimeoutSeconds);
+  limit_wait(number, kHelloSeconds);
   prepare_connection(number);
   MessageSocket socket(std::move(peer));
   try {

@@ -60,7 +60,7 @@ class ControlDoor {
   const std::string& token() const { return token_; }
   int descriptor() const { return listener_.get(); }
 
-  /// Accepts one connection; returns nothing when the peer lacks the secret, sends nothing for 5 s
+  /// Accepts one connection; returns nothing when the peer lacks the secret, sends nothing for 10 s
   /// or closes the connection.
   std::optional<MessageSocket> accept() const;
 

@@ -218,7 +218,10 @@ std::vector<nlohmann::json> Launch::ask(const nlohmann::json& message, double se
   std::vector<pollfd> waiting;
   for (const MessageSocket& worker : workers_) waiting.push_back({worker.descriptor(), POLLIN, 0});
   for (std::size_t arrived = 0; arrived < workers_.size();) {
-    if (poll(waiting.data(), waiting.size(), kPollMilliseconds) > 0) {
+    // Known before the poll, so that answers count that arrived while the whole machine stalled.
+    const bool is_late = seconds_since(begin) > seconds, has_ended = mpirun_ended();
+    const int ready = poll(waiting.data(), waiting.size(), kPollMilliseconds);
+    if (ready > 0) {
       for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
         if (waiting[rank].revents == 0) continue;
         answers[rank] = receive_from(rank);
@@ -235,8 +238,8 @@ std::vector<nlohmann::json> Launch::ask(const nlohmann::json& message, double se
       if (seconds_since(*stopped) >= grace) throw RunError("interrupted");
     }
     // Ranks outlive mpirun for a while, and their answers may then be incomplete.
-    if (mpirun_ended()) fail("mpirun ended unexpectedly");
-    if (arrived < workers_.size() && seconds_since(begin) > seconds)
+    if (has_ended) fail("mpirun ended unexpectedly");
+    if (ready == 0 && is_late)
       throw NoAnswer(fmt::format("{} of {} ranks did not answer within {:.3g} s",
                                  workers_.size() - arrived, workers_.size(), seconds));
   }

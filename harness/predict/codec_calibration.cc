@@ -24,6 +24,13 @@
 namespace thinpipe {
 namespace {
 
+// Returns the typical value. For wall-clock times (`passed`) it is the first quartile, because
+// other programs make them longer but never shorter. For CPU times it is the median.
+double typical_pass(const std::vector<double>& values, bool passed) {
+  if (values.empty()) return 0;
+  return quantile(values, passed ? 0.25 : 0.5);
+}
+
 /// Measures the codec times and payload sizes of parameter servers. All servers run in this
 /// process, one after the other. They answer the pushes of one step in the next step.
 class EchoServers {
@@ -50,8 +57,8 @@ class EchoServers {
     std::vector<float> mean, estimate;  // `estimate` where the answers are changes of it
     std::vector<std::byte> place;
     std::size_t size = 0;
-    UnitWork sums;
-    double steps = 0;
+    double pushed = 0, pulled = 0;         // bytes in all steps that counted
+    std::vector<double> decode, compress;  // s in each of these steps
 
     Compressor& answering() const { return pull ? *pull : *push; }
     void encode(std::uint64_t step, double epoch) {
@@ -164,23 +171,22 @@ void EchoServers::answer_all(std::uint64_t step, bool counts) {
     const double encoded = now_seconds();
     for (std::vector<std::byte>& payload : unit.payloads) payload.clear();
     if (!counts) continue;
-    ++unit.steps;
-    unit.sums.push += pushed / ranks;
-    unit.sums.pull += static_cast<double>(unit.size);
-    unit.sums.decode += (decoded - begin) / ranks;
-    unit.sums.compress += encoded - decoded + (begin - cleared);  // once for an answer
+    unit.pushed += pushed / ranks;
+    unit.pulled += static_cast<double>(unit.size);
+    unit.decode.push_back((decoded - begin) / ranks);
+    unit.compress.push_back(encoded - decoded + (begin - cleared));  // once for an answer
   }
 }
 
 std::vector<UnitWork> EchoServers::profile() const {
   std::vector<UnitWork> units;
   for (const Unit& unit : units_) {
-    const double steps = std::max(1.0, unit.steps);
+    const double steps = std::max(1.0, static_cast<double>(unit.decode.size()));
     units.push_back({.elements = static_cast<double>(unit.mean.size()),
-                     .push = unit.sums.push / steps,
-                     .pull = unit.sums.pull / steps,
-                     .decode = unit.sums.decode / steps,
-                     .compress = unit.sums.compress / steps});
+                     .push = unit.pushed / steps,
+                     .pull = unit.pulled / steps,
+                     .decode = typical_pass(unit.decode, true),
+                     .compress = typical_pass(unit.compress, true)});
   }
   return units;
 }
@@ -290,13 +296,6 @@ class Worker {
   StepReport report_;
   std::exception_ptr error_;
 };
-
-// Returns the typical value. For wall-clock times (`passed`) it is the first quartile, because
-// other programs make them longer but never shorter. For CPU times it is the median.
-double typical_pass(const std::vector<double>& values, bool passed) {
-  if (values.empty()) return 0;
-  return quantile(values, passed ? 0.25 : 0.5);
-}
 
 // Samples of one bucket from all workers and all steps with an exchange.
 struct BucketSamples {

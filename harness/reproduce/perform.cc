@@ -63,6 +63,10 @@ void spell_out(nlohmann::json& printed) {
       point["axes"]["compressor"] = spelt_out(point["axes"]["compressor"].get<std::string>());
 }
 
+void throw_if_stopped() {
+  if (stop_requested()) throw RunError("interrupted; the same command continues");
+}
+
 // Runs the command in the current folder. Its standard output goes to the file `output` of `place`;
 // its standard error is this process's. @returns "" or the failure @throws RunError when
 // stop_requested()
@@ -74,9 +78,10 @@ std::string run_arm(const std::vector<std::string>& words, const std::string& pl
   const fs::path said = folder / "output";
   const FileDescriptor output(::open(said.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!output.valid()) throw SystemError("open " + said.string());
+  throw_if_stopped();
   const int status = wait_for_process(start_process(
       fs::read_symlink("/proc/self/exe"), placed_words(words, place), -1, output.get(), 2));
-  if (stop_requested()) throw RunError("interrupted; the same command continues");
+  throw_if_stopped();
   if (status != 0) return ending_of(status);
   write_output(folder / kFinished, "");
   return "";

@@ -199,11 +199,12 @@ class Keeper {
     for (;;) {
       pollfd waiting[] = {{in_, POLLIN, 0}, {signals.get(), POLLIN, 0}};
       const double left = lease_ends - boot_seconds();
-      if (left <= 0)
-        return restore(fmt::format("lease expired after {:g} s of silence", options_.lease));
       // At most a second at once, since poll's clock stops while the machine is suspended.
-      const int ready = poll(waiting, 2, static_cast<int>(std::min(left, 1.0) * 1000) + 1);
+      const int ready = poll(waiting, 2, static_cast<int>(std::clamp(left, 0.0, 1.0) * 1000) + 1);
       if (ready < 0 && errno != EINTR) throw SystemError("poll");
+      // Words that came in time count, even if this process could not read them in time.
+      if (ready == 0 && left <= 0)
+        return restore(fmt::format("lease expired after {:g} s of silence", options_.lease));
       if (ready <= 0) continue;
       if (waiting[1].revents != 0) return restore("ended by a signal");
       char buffer[512];

@@ -11,7 +11,7 @@
 
 namespace thinpipe {
 
-/// A unit's exchange with parameter servers: means over ranks and steps.
+/// A unit's exchange with parameter servers. Bytes are means over ranks and steps.
 struct UnitWork {
   double elements = 0;
   double push = 0, pull = 0;  ///< bytes of a payload
