@@ -1,5 +1,6 @@
 """thinpipe_capture in real DDP trainings over gloo: its records, and that nothing else changes."""
 import copy
+import math
 import os
 import threading
 import unittest
@@ -80,7 +81,8 @@ class ExitTest(unittest.TestCase):
         thread = threading.Thread(target=hold)
         thread.start()
         threading.Timer(0.05, let_go.set).start()
-        capture._let_go()
+        with unittest.mock.patch.object(thinpipe_capture, "_EXIT_SECONDS", math.inf):
+            capture._let_go()
         self.assertEqual(held, [])
         thread.join()
 
@@ -97,6 +99,7 @@ class DdpTest(support.TestCase):
 
         def rank(number):
             train(kind, number, trace, accumulate, **options)
+            torch.distributed.barrier()  # the last rank to close completes the trace
             if number > 0:
                 return
             expected = by_hand(kind, 2, accumulate)
@@ -109,7 +112,6 @@ class DdpTest(support.TestCase):
                     if "values" in worker:
                         self.assert_same_values(worker["values"], gradients[number], where)
                     self.assertAlmostEqual(worker["loss"], losses[number], 6, where)
-        # Rank 0 reads the trace when rank 1 may still write: it is read again below.
         self.run_ranks(2, rank)
         self.assert_replays(trace)
         return read_trace(trace)
@@ -260,7 +262,7 @@ class DdpTest(support.TestCase):
         self.assertTrue(trace["complete"])
         said = self.errors_of(0)
         self.assertIn("2 of 2 steps recorded", said)
-        self.assertRegex(said, r"ms of .* ms \(.* %\) in a recorded step")
+        self.assertRegex(said, r"m?s of .* m?s \(.* %\) in a recorded step")
 
     def test_wrong_use_is_refused_by_name(self):
         with self.assertRaisesRegex(TypeError, "thinpipe_capture.module"):

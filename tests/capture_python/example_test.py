@@ -1,23 +1,22 @@
 """The documented path, walked as a new user would: the example in two ranks, then the trace replays."""
 import os
-import socket
 import subprocess
 import sys
 import unittest
 
 import support
-from support import MODULE, ROOT, read_trace, thinpipe
+from support import MODULE, ROOT, read_trace, thinpipe, torch
 
 
 class ExampleTest(support.TestCase):
     def test_the_example_of_the_documentation(self):
         script = os.path.join(ROOT, "examples", "capture", "train.py")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = str(free.getsockname()[1])
-        # By hand what torchrun does: Debian's torch 1.13 has one that fails with Python 3.11.
+        # By hand what torchrun does: Debian's torch 1.13 has one that fails with Python 3.11. Its store
+        # is in this process, so that no other program can take the port before rank 0 does.
+        store = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
         world = dict(os.environ, PYTHONPATH=MODULE, WORLD_SIZE="2", MASTER_ADDR="127.0.0.1",
-                     MASTER_PORT=port)
+                     MASTER_PORT=str(store.port), TORCHELASTIC_USE_AGENT_STORE="True",
+                     TORCHELASTIC_RESTART_COUNT="0")
         ranks = [subprocess.Popen([sys.executable, script], cwd=self.folder, text=True,
                                   env=dict(world, RANK=str(rank)), stderr=subprocess.PIPE,
                                   stdout=subprocess.DEVNULL) for rank in (0, 1)]

@@ -294,8 +294,13 @@ class ModuleTest(support.TestCase):
                         unittest.mock.patch.object(thinpipe_capture._Writer, "_save", held):
                     capture = thinpipe_capture.module(model, folder, steps=6, first=0, buffers=2,
                                                       when_full=when_full)
-                    if when_full == "wait":  # the third step cannot begin before this
-                        threading.Timer(0.2, gate.set).start()
+                    take = capture._writer.free.get
+
+                    def wait(block=True, timeout=None):  # the third step is the first that blocks
+                        if block:
+                            threading.Timer(0.2, gate.set).start()
+                        return take(block, timeout)
+                    capture._writer.free.get = wait
                     for step in range(6):
                         loss_of(model, batch_of("mlp", step)).backward()
                     gate.set()

@@ -66,8 +66,9 @@ int make_fifo(const std::string& path) {
 class BareProgram {
  public:
   /// @param program  path of bare_ring
-  /// @param scratch  a folder for its FIFOs and its output
-  /// @param arguments  elements, blocks, steps of each, wait, congestion control
+  /// @param scratch  a folder for the FIFOs and the output of bare_ring
+  /// @param arguments  of bare_ring: elements, blocks, steps of a block, how ranks wait for
+  ///     messages (`wait` above), TCP congestion control
   BareProgram(Machines& machines, const std::string& program, const std::string& scratch, int ranks,
               const std::vector<std::string>& arguments)
       : output_(scratch + "/bare_ring.out") {

@@ -20,7 +20,7 @@ from pages import ROOT, blocks_of, commands_of, pages, session_steps
 from runner import installed, make_trace, prepare, run_page, words_of_sources
 
 UPDATE = os.environ.get("THINPIPE_UPDATE_DOCS") == "1"
-SECONDS = {"quick": 120, "long": 1500}
+SECONDS = {"quick": 300, "long": 1500}  # for a page; at most half of the whole test's limit
 
 
 def is_long(block):

@@ -112,8 +112,9 @@ class HostsCase(MeasuredByProcesses):
         self.assert_all_given_back()
 
 
-# A point that takes some 20 s: long enough to disturb it.
-SLOW = ("--shape", DATA, "--link", "rate=5mbit", "--steps", "12", "--warmup", "0")
+# 60 steps of `none` take 0.67 s each: on a machine that stalls for seconds, too, a test disturbs them
+# before they end.
+SLOW = ("--shape", DATA, "--link", "rate=5mbit", "--steps", "60", "--warmup", "0")
 
 
 class RunTest(HostsCase):
@@ -310,9 +311,10 @@ exec {shlex.quote(TEST_HOSTS)} on "$@"
         os.chmod(self.agent, 0o755)
 
     def test_after_a_login_that_took_longer_than_the_lease(self):
-        self.guard_by(HOSTS[1], "sleep 6")
+        # The lease is long enough that it does not end on a busy machine.
+        self.guard_by(HOSTS[1], "sleep 8")
         self.finish(self.start("--shape", DATA, "--link", "rate=50mbit", "--steps", "1", "--warmup",
-                               "0", "--lease", "3"))
+                               "0", "--lease", "6"))
         self.assert_all_given_back()
         self.assertEqual(len(self.points()), 2)
 

@@ -203,7 +203,7 @@ class SlurmTest(HostsCase):
         self.assert_nothing_left()
 
     def test_scancel(self):
-        process = self.start("--shape", DATA, "--link", "rate=5mbit", "--steps", "12", "--warmup",
+        process = self.start("--shape", DATA, "--link", "rate=5mbit", "--steps", "60", "--warmup",
                              "0", "-c", "none", "-c", "fp16")
         self.wait_for_steps(process, "rate=5mbit")
         self.assertEqual(self.qdiscs(), ["tbf 7e19:", "tbf 7e19:"])

@@ -173,7 +173,7 @@ class SshdTest(HostsCase):
                     os.read(ours, 1000)
 
     def test_a_login_that_is_cut(self):
-        process = self.start_throttled("-c", "none")  # 8 s of steps, since all elements are sent
+        process = self.start_throttled("-c", "none")  # 40 s of steps, since all elements are sent
         self.wait_for_steps(process, "rate=5mbit")
         self.servers[1].stop()
         self.fail_naming(HOSTS[1], process)

@@ -271,9 +271,9 @@ def seed(build, scratch, number, failing):
 
 
 def table_of(rows, caught, asked, seconds):
-    return (f"{caught} of {len(rows)} defects were caught; {asked} tests were asked before, without "
-            f"a defect. It took {seconds / 60:.0f} minutes.\n\n"
-            "| | what is wrong then | where | caught by | s |\n|---|---|---|---|---|\n" +
+    return (f"{caught} of {len(rows)} defects were caught. Before, {asked} tests ran without a defect. "
+            f"It took {seconds / 60:.0f} minutes.\n\n"
+            "| | defect | file | caught by | s |\n|---|---|---|---|---|\n" +
             "\n".join(rows) + "\n")
 
 

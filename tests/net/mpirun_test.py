@@ -12,6 +12,7 @@ import time
 import unittest
 
 THINPIPE, MPI_JOB = os.environ["THINPIPE"], os.environ["MPI_JOB"]
+SLEEP = f"sleep 811.{os.getpid()}"  # of no other test
 
 
 def run(*words):
@@ -41,7 +42,7 @@ class Mpirun(unittest.TestCase):
 
     def test_a_stop_ends_the_ranks(self):
         with tempfile.TemporaryFile("w+") as errors, subprocess.Popen(
-                [THINPIPE, "net", "mpirun", "-q", "--", "sh", "-c", "echo ready; exec sleep 811.25"],
+                [THINPIPE, "net", "mpirun", "-q", "--", "sh", "-c", f"echo ready; exec {SLEEP}"],
                 stdout=subprocess.PIPE, stderr=errors, text=True) as process:
             # Nothing else would end a job that does not begin.
             limit = threading.Timer(120, process.kill)
@@ -62,8 +63,7 @@ class Mpirun(unittest.TestCase):
                 limit.cancel()
                 process.kill()
         until = time.monotonic() + 10
-        while subprocess.run(["pgrep", "-fx", "sleep 811.25"], capture_output=True,
-                             check=False).returncode == 0:
+        while subprocess.run(["pgrep", "-fx", SLEEP], capture_output=True, check=False).returncode == 0:
             self.assertLess(time.monotonic(), until, "a rank was left behind")
             time.sleep(0.1)
 

@@ -183,8 +183,8 @@ auto valid_result(const Measure& measure) {
   return valid([&] { return watched(measure); }).value;
 }
 
-/// Runs `body` in a sandbox, once. The test fails if `body` throws an exception, and is skipped if
-/// the exception is MachineTooBusy.
+/// Runs `body` in a sandbox, without repeats. MachineTooBusy skips the test; any other exception
+/// fails it.
 inline void measure_in_sandbox(const std::function<void()>& body) {
   constexpr int kTooBusy = 77;
   constexpr std::size_t kRoom = 500;  // bytes of the reason, which both processes see

@@ -1,6 +1,7 @@
 #include "netem/network.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdint>
@@ -293,19 +294,28 @@ TEST(TopologyNetwork, AServerHasItsOwnLink) {
 TEST(TopologyNetwork, SwitchesGiveOutWhatTheyTakeIn) {
   in_network("wan:sites=3,hosts=(rate=30mbit)", 6, "rate=10mbit", [](Network& network) {
     const std::vector<FlowFigures> flows =
-        measure_flows(network, {{0, 2}, {1, 4}, {3, 5}, {2, 3}}, kQuick).flows;
+        valid([&] {
+          network.set_links(parse_link_spec("rate=10mbit"));  // counters start again
+          return measure_flows(network, {{0, 2}, {1, 4}, {3, 5}, {2, 3}}, kQuick);
+        }).flows;
     const Topology& topology = network.topology();
-    std::vector<double> in(3, 0), out(3, 0);
-    for (int i = 0; i < topology.links(); ++i) {
-      const LinkCounters link = network.counters(i);
-      const int upper =
-          topology.is_trunk(i) ? topology.trunk_of(i).b : topology.hosts[as_index(i)].at;
-      in[as_index(upper)] += double(link.up.bytes);
-      out[as_index(upper)] += double(link.down.bytes);
-      if (!topology.is_trunk(i)) continue;
-      out[as_index(topology.trunk_of(i).a)] += double(link.up.bytes);
-      in[as_index(topology.trunk_of(i).a)] += double(link.down.bytes);
-    }
+    std::vector<double> in, out;
+    const auto count = [&] {
+      in.assign(3, 0), out.assign(3, 0);
+      for (int i = 0; i < topology.links(); ++i) {
+        const LinkCounters link = network.counters(i);
+        const int upper =
+            topology.is_trunk(i) ? topology.trunk_of(i).b : topology.hosts[as_index(i)].at;
+        in[as_index(upper)] += double(link.up.bytes);
+        out[as_index(upper)] += double(link.down.bytes);
+        if (!topology.is_trunk(i)) continue;
+        out[as_index(topology.trunk_of(i).a)] += double(link.up.bytes);
+        in[as_index(topology.trunk_of(i).a)] += double(link.down.bytes);
+      }
+      return in == out;
+    };
+    // The last acknowledgements of connections just closed may be on their way.
+    for (int i = 0; i < 5000 && !count(); ++i) usleep(1000);
     for (std::size_t i = 0; i < 3; ++i)
       require(in[i] > 1e5 && in[i] == out[i],
               fmt::format("site{}: {} in, {} out", i, in[i], out[i]));
@@ -358,9 +368,10 @@ TEST(TopologyNetwork, CountersStartAnewAndAreOfTheirDirection) {
       require(there > 20 * back && back > 0, "data in one direction, ACKs in the other");
     }
     network.set_links(parse_link_spec("rate=20mbit"));
-    for (int i = 0; i < network.topology().links(); ++i)
-      require(network.counters(i).up.bytes == 0 && network.counters(i).down.bytes == 0,
-              "counters start again");
+    for (int i = 0; i < network.topology().links(); ++i) {
+      const LinkCounters anew = network.counters(i);
+      require_anew(anew.up.bytes + anew.down.bytes, "counters start again");
+    }
   });
 }
 

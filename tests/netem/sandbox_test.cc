@@ -403,7 +403,7 @@ TEST(HostProgram, OrphansAreCollectedWhileAnotherRuns) {
                          "sleep 0.05; done"},
                         Streams::kOurs);
     require(program.wait_and_pass_on_stops() == 6, "the orphan is gone");
-    require(ended.exit_code() == 0, "the other one's exit code");
+    require(ended.wait_and_pass_on_stops() == 0, "the other one's exit code");
   });
 }
 

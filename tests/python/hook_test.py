@@ -73,7 +73,7 @@ def assert_same_on_all_ranks(values):
     assert bool(torch.isfinite(values).all())
 
 
-def wait_until(condition, seconds=5):
+def wait_until(condition, seconds=200):  # less than the hook's timeout, 300 s
     """Returns whether the condition was true within this time."""
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
@@ -552,7 +552,7 @@ class Failures(TestCase):
                 training.run(3, STEPS)
             begin = time.monotonic()
             self.run_ranks(2, work, expected=[1, -signal.SIGKILL])
-            self.assertLess(time.monotonic() - begin, 60)
+            self.assertLess(time.monotonic() - begin, 200)  # a timeout is 300 s
             self.assertIn("thinpipe", self.errors_of(0))
 
     def test_the_process_ends_after_a_training(self):
@@ -562,7 +562,8 @@ class Failures(TestCase):
             file.write(f"""
 import os, sys
 sys.path[:0] = {sys.path!r}
-import hook_test, torch.distributed as dist
+import hook_test, thinpipe.torch, torch.distributed as dist
+thinpipe.torch._EXIT_SECONDS = 100  # enough for the hook's threads on a busy machine
 dist.init_process_group("gloo", init_method="file://" + sys.argv[1], rank=int(sys.argv[2]), world_size=2)
 def main():  # at its end the hook's thread may have the last reference to the hook
     training = hook_test.Training("topk:ratio=0.1", int(sys.argv[2])).run(0, 5)

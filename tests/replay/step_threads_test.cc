@@ -85,12 +85,17 @@ TEST(ExchangeThread, ThrowsWhatAJobThrew) {
   EXPECT_FALSE(ran);  // the work after it was dropped
 }
 
+// Other programs hardly change CPU time. But a hypervisor's pause counts as CPU time if the kernel
+// does not know of it. So the shortest of several counts, here and in a test below.
 TEST(ComputeThread, WorkIsCpuTimeOfTheThread) {
-  const double before = now_seconds(CLOCK_THREAD_CPUTIME_ID);
-  work_for(0.02);
-  const double used = now_seconds(CLOCK_THREAD_CPUTIME_ID) - before;
-  EXPECT_GE(used, 0.02);
-  EXPECT_LT(used, 0.05);  // CPU time, so a busy machine changes little
+  double shortest = 1;
+  for (int i = 0; i < 10 && shortest >= 0.05; ++i) {
+    const double before = now_seconds(CLOCK_THREAD_CPUTIME_ID);
+    work_for(0.02);
+    shortest = std::min(shortest, now_seconds(CLOCK_THREAD_CPUTIME_ID) - before);
+  }
+  EXPECT_GE(shortest, 0.02);
+  EXPECT_LT(shortest, 0.05);
   work_for(0);
   work_for(-1);
 }
@@ -109,18 +114,22 @@ TEST(ComputeThread, ReachesEveryMomentOfEveryStep) {
 }
 
 TEST(ComputeThread, AMomentBeforeAnEarlierOneTakesNoWork) {
-  const double before = now_seconds(CLOCK_PROCESS_CPUTIME_ID);
   const std::vector<double> moments = {0.04, 0.01, 0.05};
-  std::promise<void> done;
-  std::size_t told = 0;
-  ComputeThread thread([&] {
-    if (++told == moments.size()) done.set_value();
-  });
-  const double begin = now_seconds();
-  thread.begin(moments);
-  done.get_future().wait();  // without CPU time
-  EXPECT_GE(thread.ended() - begin, 0.05);
-  EXPECT_LT(now_seconds(CLOCK_PROCESS_CPUTIME_ID) - before, 0.075);  // not 0.08
+  double shortest = 1;
+  for (int i = 0; i < 10 && shortest >= 0.075; ++i) {
+    const double before = now_seconds(CLOCK_PROCESS_CPUTIME_ID);
+    std::promise<void> done;
+    std::size_t told = 0;
+    ComputeThread thread([&] {
+      if (++told == moments.size()) done.set_value();
+    });
+    const double begin = now_seconds();
+    thread.begin(moments);
+    done.get_future().wait();  // without CPU time
+    EXPECT_GE(thread.ended() - begin, 0.05);
+    shortest = std::min(shortest, now_seconds(CLOCK_PROCESS_CPUTIME_ID) - before);
+  }
+  EXPECT_LT(shortest, 0.075);  // not 0.08
 }
 
 TEST(ComputeThread, MayEndWithinAStep) {

@@ -108,7 +108,7 @@ class CollectivesTest(RunCase):
         self.run_thinpipe(*RUN, "--trace", "synthetic:elements=30001,steps=2", "--out", self.out,
                           "--ranks", "5", "--link", "rate=1gbit", "-c", "none", "-c",
                           "topk:ratio=0.25", "--collective", "openmpi|ring|gloo", "--steps", "10",
-                          "--compute-scale", "0", "--timeout", "10",
+                          "--compute-scale", "0",
                           environment={"OMPI_MCA_btl_tcp_sndbuf": "4096"})
 
     def test_fp16_that_overflows_is_an_error_that_names_the_tensor(self):

@@ -27,8 +27,9 @@ class PluginTest(RunCase):
 
     def test_one_that_crashes_or_hangs_fails_its_point_alone(self):
         unsafe = os.path.join(os.environ["TEST_PLUGINS"], "unsafe.so")
+        # On a busy machine the ranks of the other points may stand still for some seconds.
         self.run_thinpipe(*self.command("--plugin", unsafe, "-c", "crashes", "-c", "hangs", "-c",
-                                        "topk", "--timeout", "1"), code=4)
+                                        "topk", "--timeout", "10"), code=4)
         self.assert_nothing_left()
         points = {point["axes"]["method"]: point for point in self.points().values()}
         self.assertEqual({name: point["status"] == "failed" for name, point in points.items()},

@@ -16,11 +16,11 @@ class ReproduceTest(RunCase):
         return self.run_thinpipe("reproduce", *names, "--out", self.out,
                                  *(["--quick"] if quick else []), code=code)
 
-    def small_table(self):
-        """Returns the path of a recipe sbc-table1 with a tenth of the elements: 1 s, not 10."""
-        path = os.path.join(self.folder, "sbc-table1.toml")
+    def small_table(self, name="sbc-table1", elements="100k"):
+        """Returns the path of a recipe like sbc-table1, by default with a tenth of the elements."""
+        path = os.path.join(self.folder, name + ".toml")
         with open(os.path.join(RECIPES, "sbc-table1.toml")) as original, open(path, "w") as file:
-            file.write(original.read().replace("elements=1m", "elements=100k"))
+            file.write(original.read().replace("elements=1m", "elements=" + elements))
         return path
 
     def path(self, *names):
@@ -56,12 +56,14 @@ class ReproduceTest(RunCase):
         self.assertEqual(os.stat(golomb).st_mtime_ns, first)
 
     def test_an_interrupted_recipe_goes_on(self):
-        process = self.start("reproduce", "sbc-eq5", self.small_table(), "--quick", "--out", self.out)
+        # The last recipe would take minutes, so that the signal cannot come too late.
+        process = self.start("reproduce", "sbc-eq5", self.small_table(),
+                             self.small_table("long", "10m"), "--quick", "--out", self.out)
         while not os.path.exists(self.path("sbc-table1", "payloads", "command")):
             self.assertIsNone(process.poll())
             time.sleep(0.01)
         self.assertIn("the same command continues", self.interrupt(process))
-        self.assertFalse(os.path.exists(self.path("sbc-table1.md")))
+        self.assertFalse(os.path.exists(self.path("long.md")))
         said = self.reproduce("sbc-eq5", self.small_table())
         self.assertNotIn("sbc-eq5 1 of 2", said)
         self.assertIn("yes: SBC (3): within 2 % of equation 1", said)

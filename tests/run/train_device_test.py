@@ -1,23 +1,25 @@
 """Trainings with compression on a simulated GPU: they end with the same parameters as on the CPU, bit
 for bit.
 
-Environment: SIMULATED_GPU is a library that simulates two GPUs when preloaded.
+Environment: SIMULATED_GPU is a library that simulates two GPUs when preloaded. train_test.py
+describes SIGNAL_AT_RENAME.
 """
-import glob
 import os
+import signal
 
 from run_case import RunCase, main, preloaded
+from train_test import signal_at
 
 SIMULATED = preloaded(os.environ["SIMULATED_GPU"])
 
 
 class TrainDeviceTest(RunCase):
-    def start_training(self, device, *arguments):
+    def start_training(self, device, *arguments, environment=()):
         self.out = os.path.join(self.folder, device)
         return self.start("train", "-m", "lenet5", "--out", self.out, "-w", "2", "--batch", "4",
                           "--link", "rate=500mbit", "--compute-time", "0.01", "--no-baseline",
                           "--device", device, *arguments,
-                          environment=SIMULATED if device == "cuda" else {})
+                          environment=environment or (SIMULATED if device == "cuda" else {}))
 
     def trained(self):
         points = {}
@@ -55,10 +57,10 @@ class TrainDeviceTest(RunCase):
                      "2", "--outer", "diloco", "-c", "int8:memory=residual")
         self.finish(self.start_training("cpu", *arguments))
         here = self.trained()
-        process = self.start_training("cuda", *arguments, "--checkpoint-every", "4")
-        self.wait_for(lambda: glob.glob(os.path.join(self.out, "checkpoints", "*", "step-*[0-9]")),
-                      "a checkpoint")
-        self.interrupt(process)
+        interrupting = {**signal_at("/step-4", signal.SIGINT),
+                        **preloaded(os.environ["SIGNAL_AT_RENAME"], os.environ["SIMULATED_GPU"])}
+        self.finish(self.start_training("cuda", *arguments, "--checkpoint-every", "4",
+                                        environment=interrupting), 128 + signal.SIGINT)
         self.finish(self.start_training("cuda", *arguments, "--resume"))
         self.assert_nothing_left()
         there = self.trained()

@@ -1,5 +1,9 @@
 """`thinpipe train` as a whole: all ways of exchanging come to the same parameters, and so do
-trainings that were interrupted; a broken one leaves a reason and a checkpoint."""
+trainings that were interrupted; a broken one leaves a reason and a checkpoint.
+
+Environment: SIGNAL_AT_RENAME is a library which, preloaded, sends its process a signal when it has
+given a file its name. So a training is interrupted at a checkpoint, however busy the machine is.
+"""
 import glob
 import json
 import os
@@ -9,7 +13,7 @@ import signal
 import struct
 import subprocess
 
-from run_case import RunCase, main
+from run_case import RunCase, main, preloaded
 
 try:
     import jsonschema
@@ -19,8 +23,6 @@ except ImportError:
 SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/records.schema.json")
 THINPIPE = os.environ["THINPIPE"]
 STEPS = 24
-SLOWLY = "0.1"  # s of compute a step, which leaves 2 s after the first checkpoint to interrupt
-WORKER = "thinpipe-train-"  # as much of the name as the kernel keeps
 
 DIVERGING = """
 title = "a training that diverges"
@@ -52,6 +54,12 @@ def write_images(folder, count=300):
         file.write(struct.pack(">2I", 0x801, count) + bytes(i // 5 % 10 for i in range(count)))
 
 
+def signal_at(path, number):
+    """The environment in which the process that names a file gets the signal. `path`: a name's end"""
+    return {**preloaded(os.environ["SIGNAL_AT_RENAME"]), "SIGNAL_AT": path,
+            "SIGNAL_NUMBER": str(int(number))}
+
+
 class TrainTest(RunCase):
     def setUp(self):
         super().setUp()
@@ -62,27 +70,26 @@ class TrainTest(RunCase):
         return self.finish(self.start_training(*arguments, **options), code)
 
     def start_training(self, *arguments, out=None, batch="4", steps=str(STEPS), eval_every="12",
-                       compute="0.03", check_every="5", data=None):
+                       compute="0.03", check_every="5", data=None, environment=()):
         data = self.images if data is None else data
         return self.start("train", "-m", "lenet5", "--out", out or self.out, "-w", "2", "--batch",
                           batch, "--steps", steps, "--eval-every", eval_every, "--link",
                           "rate=200mbit", "--compute-time", compute, "--no-baseline",
-                          "--check-every", check_every, *arguments, *(("--data", data) if data else ()))
+                          "--check-every", check_every, *arguments,
+                          *(("--data", data) if data else ()), environment=environment)
 
     def train_until(self, step, *arguments, **options):
-        """Interrupts a training that has a checkpoint of this step or a later one. Returns what it
-        printed."""
-        process = self.start_training(*arguments, **options)
-        self.wait_for(lambda: max(self.checkpoints(), default=0) >= step, f"step {step}")
-        return self.interrupt(process)
+        """A training that gets SIGINT when it has this step's checkpoint. Returns what it printed."""
+        interrupting = signal_at(f"/step-{step}", signal.SIGINT)
+        return self.train(*arguments, code=128 + signal.SIGINT, environment=interrupting, **options)
 
     def check_interruption(self, *arguments):
         """A training that is interrupted and goes on ends like one that is not."""
         arguments += ("--checkpoint-every", "4", "--resume")
         whole = os.path.join(self.folder, "whole")
         self.train(*arguments, out=whole)
-        self.train_until(1, *arguments, compute=SLOWLY)
-        self.train(*arguments, compute=SLOWLY)
+        self.train_until(4, *arguments)
+        self.train(*arguments)
         digests = self.digests(whole, self.out)
         self.assertEqual([(len(found), len(set(found))) for found in digests.values()],
                          [(2, 1)] * arguments.count("-c"))
@@ -156,23 +163,21 @@ class TrainTest(RunCase):
 
         self.out = out
         arguments = (*specs, "--checkpoint-every", "4", "--resume")
-        slowly = {"compute": SLOWLY}
-        self.assertIn("--resume", self.train_until(1, *arguments, **slowly))
+        self.assertIn("--resume", self.train_until(4, *arguments))
         self.assert_nothing_left()
-        first = self.checkpoints()
-        self.assertGreaterEqual(first[-1], 4)
+        self.assertGreaterEqual(self.checkpoints()[-1], 4)
 
-        process = self.start_training(*arguments, **slowly)
-        self.wait_for(lambda: self.checkpoints() != first, "another checkpoint")
-        os.kill(self.ours(WORKER)[0], signal.SIGKILL)
-        self.finish(process, 4)
+        # A rank is killed while the checkpoint after the next one is written.
+        (folder,) = glob.glob(os.path.join(out, "checkpoints", "*"))
+        killing = signal_at(os.path.join(folder, "step-12.partial", "rank-1"), signal.SIGKILL)
+        self.train(*arguments, code=4, environment=killing)
         self.assert_nothing_left()
         failed = [point for point in self.points().values() if point["status"] == "failed"]
         self.assertEqual(len(failed), 1)
         self.assertRegex(failed[0]["reasons"][0], "rank [01] was killed by SIGKILL")
-        self.assertEqual(len(self.checkpoints()), 1)
+        self.assertEqual(self.checkpoints(), [8])
 
-        self.train(*arguments, **slowly)
+        self.train(*arguments)
         for name, found in self.digests(out).items():
             self.assertEqual(set(found), set(digests[name]))
         self.assertGreaterEqual(self.count_resumed(), 2)
@@ -248,10 +253,9 @@ class TrainTest(RunCase):
                      "--optimiser", "sgd:lr=0.01,momentum=0.9", "--checkpoint-every", "4", "--resume")
         outs = [os.path.join(self.folder, name) for name in ("free", "masked", "again")]
         for self.out, more in zip(outs, ((), ("--mask-momentum",), ("--mask-momentum",))):
-            compute = {"compute": SLOWLY} if self.out == outs[2] else {}
-            if compute:
-                self.train_until(1, *arguments, *more, **compute)
-            self.train(*arguments, *more, **compute)
+            if self.out == outs[2]:
+                self.train_until(4, *arguments, *more)
+            self.train(*arguments, *more)
         for free, masked, again in self.digests(*outs).values():
             self.assertEqual(masked, again)
             self.assertNotEqual(free, masked)
@@ -339,7 +343,9 @@ class TrainTest(RunCase):
         self.assertEqual(point["status"], "failed")
         self.assertRegex(point["reasons"][0], r"^step \d+: [12] of 2 ranks did not answer within .*"
                                               "no traffic passes the links")
-        self.assertEqual(len(self.checkpoints()), 1)
+        # The outage comes in a later step, unless the machine stalls in the first one.
+        step = int(point["reasons"][0].split()[1].rstrip(":"))
+        self.assertEqual(self.checkpoints(), [step] if step > 0 else [])
 
     def test_a_plateau_lowers_the_rate_of_all_workers_alike_also_after_an_interruption(self):
         arguments = ("-c", "topk:ratio=0.05", "--optimiser", "sgd:lr=0.1,momentum=0.9",
@@ -388,32 +394,27 @@ class TrainTest(RunCase):
         (point,) = self.points().values()
         self.assert_measured(point)
         self.assertEqual(point["training"]["resumed"], [first])
+        # How many changes are counted depends on the machine: only those within a step are, and the
+        # thread that sets the links may wake up after the step's end.
         self.check_schedule_by_emulated_time(point, first)
-        # Links change within a step or between two steps, and only changes within a step are counted.
-        # A change may come 20 ms late in a valid point. On a busy machine the signal may also come
-        # after the schedule's change.
-        steps = point["schedule"]["steps"]
-        within_a_step = any(begin < 0.4 and end > 0.42 for begin, end in zip(steps["begin"], steps["end"]))
-        self.assertGreaterEqual(point["schedule"]["changes"], 1 if within_a_step else 0)
 
     def test_a_damaged_checkpoint_is_named_before_anything_starts(self):
         arguments = ("-c", "topk:ratio=0.05", "--checkpoint-every", "1", "--resume")
-        slowly = {"compute": SLOWLY}
-        self.train_until(1, *arguments, **slowly)
+        self.train_until(1, *arguments)
         (folder,) = glob.glob(os.path.join(self.out, "checkpoints", "*", "step-*"))
         with open(os.path.join(self.out, "records.jsonl")) as file:
             before = file.read()
-        self.assertIn("rank-0: a checkpoint of '", self.train(*arguments, code=2))  # other times
+        self.assertIn("rank-0: a checkpoint of '", self.train(*arguments, compute="0.05", code=2))
         state, model = os.path.join(folder, "rank-1"), os.path.join(self.out, "model.json")
         os.truncate(state, os.path.getsize(state) // 2)
-        said = self.train(*arguments, code=2, **slowly)
+        said = self.train(*arguments, code=2)
         self.assertIn(f"{state}: damaged", said)
         self.assertIn(f"remove {os.path.dirname(folder)} to train", said)
         os.remove(state)
-        self.assertIn(f"{state}: cannot be opened", self.train(*arguments, code=2, **slowly))
+        self.assertIn(f"{state}: cannot be opened", self.train(*arguments, code=2))
         shutil.rmtree(os.path.dirname(folder))
         os.truncate(model, 20)
-        self.assertIn(f"{model}: not JSON", self.train(*arguments, code=2, **slowly))
+        self.assertIn(f"{model}: not JSON", self.train(*arguments, code=2))
         with open(os.path.join(self.out, "records.jsonl")) as file:
             self.assertEqual(file.read(), before)
         self.assert_nothing_left()

@@ -132,7 +132,7 @@ TEST(CaptureRun, ALossThatDoesNotFallKeepsNoTrace) {
 class CaptureProgram : public ::testing::Test {
  protected:
   /// Runs the program to its end. @return its exit code, or minus the signal that ended it
-  int run(const json& options, int signal_after_ms = -1) {
+  int run(const json& options, bool interrupt = false) {
     const std::string argument = options.dump();
     const std::string out = (folder_ / "stdout").string();
     const std::string err = (folder_ / "stderr").string();
@@ -147,11 +147,14 @@ class CaptureProgram : public ::testing::Test {
       execl(THINPIPE_CAPTURE_PROGRAM, THINPIPE_CAPTURE_PROGRAM, argument.c_str(), nullptr);
       _exit(98);
     }
-    if (signal_after_ms >= 0) {
-      // Not before it has begun to write: the trace's folder appears with the first step.
+    if (interrupt) {
+      // Not before the trace's folder exists: the program notes signals by then.
       const fs::path trace = options["out"].get<std::string>();
-      for (int i = 0; i < 2000 && !fs::exists(trace); ++i) usleep(10'000);
-      usleep(static_cast<useconds_t>(signal_after_ms) * 1000);
+      siginfo_t ended{};
+      while (!fs::exists(trace) && ended.si_pid == 0) {
+        usleep(10'000);
+        waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT);
+      }
       kill(child, SIGINT);
     }
     int status = 0;
@@ -195,7 +198,7 @@ TEST_F(CaptureProgram, BadInputExitsWithTwo) {
 }
 
 TEST_F(CaptureProgram, InterruptRemovesTheUnfinishedTrace) {
-  EXPECT_EQ(run({{"out", out()}, {"steps", 100'000}, {"record", 90'000}, {"batch", 1}}, 500),
+  EXPECT_EQ(run({{"out", out()}, {"steps", 100'000}, {"record", 90'000}, {"batch", 1}}, true),
             -SIGINT);
   EXPECT_THAT(text("stderr"), HasSubstr("interrupted"));
   EXPECT_FALSE(fs::exists(out()));

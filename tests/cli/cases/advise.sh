@@ -1,6 +1,7 @@
 # Advice without measured times: what it names, and what it refuses.
 advise() { thinpipe advise --message-time 20us "$@" 2>/dev/null; }
-advise -m lenet5 --ranks 4 --link rate=1mbit -c topk:ratio=0.01 -c int8 --json |
+# --seconds 600: everything is measured, however busy the machine is.
+advise -m lenet5 --ranks 4 --link rate=1mbit -c topk:ratio=0.01 -c int8 --seconds 600 --json |
   python3 -c 'import json, sys
 said = json.load(sys.stdin)
 print(sorted(said))
@@ -9,7 +10,7 @@ for one in said["recommended"]: print(one["compressor"], one["collective"], one[
 print(said["run"])
 print(sorted(said["specs"][0]))'
 # The text names the same compressors, in 80 columns except for lines to copy.
-advise -m lenet5 --ranks 4 --link rate=1mbit -c topk:ratio=0.01 -c int8 |
+advise -m lenet5 --ranks 4 --link rate=1mbit -c topk:ratio=0.01 -c int8 --seconds 600 |
   python3 -c 'import sys
 text = sys.stdin.read()
 flat = " ".join(text.split())
@@ -31,5 +32,5 @@ thinpipe advise -m lenet5 -c variance
 thinpipe advise -m lenet5 -c 'conv*:none;*:topk'
 thinpipe advise -m lenet5 --ranks 0
 # Default compressors that the collective cannot exchange are left out, but not those of the user.
-thinpipe advise -m lenet5 --ranks 4 --collective gtopk --message-time 20us > advice 2> said
+thinpipe advise -m lenet5 --ranks 4 --collective gtopk --message-time 20us --seconds 600 > advice 2> said
 echo "exit $?"; grep -c 'left out: .*3lc.*, which gtopk cannot exchange' said; grep -o '^topk' advice | head -1

@@ -20,7 +20,9 @@ mkfifo nobody  # nobody writes to it
 for signal in INT TERM; do
   for words in "report nobody -o x" "export nobody" "gate --policy nobody --baseline kept --measured kept" \
       "gate --baseline nobody -- quality -c none" "$run --hosts nobody" "$run --topology ./nobody"; do
-    timeout --preserve-status -k 10 -s $signal 0.5 thinpipe $words; echo "$signal: exit $?"
+    # A script's `./check &` ignores SIGINT, and so would what it starts.
+    timeout --preserve-status -k 10 -s $signal 0.5 env --default-signal=$signal thinpipe $words
+    echo "$signal: exit $?"
   done
 done
 thinpipe export <(cat kept/records.jsonl) | cmp - <(thinpipe export kept) && echo "a pipe is read"

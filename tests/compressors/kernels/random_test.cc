@@ -97,9 +97,9 @@ TEST(CounterRandom, VectorsDrawTheSameNumbers) {
 }
 
 TEST(CounterRandom, VectorsDrawPairedNumbers) {
-  // The vector kernel computes the first half of the hash once for 16 numbers, except for 4 bits.
-  // These 4 bits also depend on bits 16 to 19 of the number's index. They change for the first time
-  // at element 131072.
+  // The vector kernel computes the first half of the hash once for 16 hashes, except for 4 bits.
+  // These 4 bits also depend on bits 16 to 19 of the hash's index. As a hash serves two elements,
+  // they change for the first time at element 2 * 65536.
   for (const RandomKey key :
        {random_key(1, 3), RandomKey{0xffffffff, 0}, RandomKey{5, 0x89abcdef}}) {
     for (const std::size_t first : {0UL, 7UL, 131008UL, 131071UL, 0xffffff00UL, 0x1ffffff10UL}) {

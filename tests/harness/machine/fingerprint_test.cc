@@ -119,7 +119,9 @@ TEST_F(Graphics, DriverModelsAndClocks) {
       "}\n"
       "say 1830 2619\n"
       "say '[N/A]' '[Not Supported]'\n");
-  const nlohmann::json json = described();
+  nlohmann::json json = described();
+  // The tool has 10 s, in which a program of idle priority may get no CPU.
+  for (int i = 0; i < 10 && json.at("clocks").is_null(); ++i) json = described();
   const nlohmann::json& card = json.at("card");
   EXPECT_EQ(card.at("driver"), "580.65.06");
   EXPECT_EQ(card.at("models"), nlohmann::json::array({"NVIDIA H100", "NVIDIA H200"}));

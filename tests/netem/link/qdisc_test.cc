@@ -1,5 +1,6 @@
-// Messages against layouts written by hand from linux/pkt_sched.h, the kernel's possible answers,
-// and the numbers of netem: tables of delays, and correlated draws.
+// Tests that messages have the layouts of linux/pkt_sched.h (written by hand here), that every
+// answer the kernel can give is handled, and that tables of delays and correlated draws are computed
+// as netem does.
 #include "netem/link/qdisc.h"
 
 #include <gmock/gmock.h>

@@ -33,6 +33,7 @@ namespace thinpipe {
 /// 10.1.0.1/24 and 10.2.0.1/24, as expect_in_sandbox() does.
 inline void with_nics(const std::function<void()>& body, int code = kExitGood) {
   const auto prepared = [&] {
+    signal(SIGPIPE, SIG_IGN);  // a guard may have ended when it is asked
     require(mount("test", "/run", "tmpfs", 0, nullptr) == 0, "a /run of our own");
     Netlink netlink;
     const FileDescriptor here(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
@@ -113,7 +114,8 @@ class RunningGuard {
   }
   std::string ask(const std::string& question) {
     const std::string text = question + "\n";
-    require(write(to_.get(), text.data(), text.size()) > 0, "the guard listens");
+    // Fails where the guard has ended, whose last line may be unread.
+    [[maybe_unused]] const ssize_t sent = write(to_.get(), text.data(), text.size());
     return line();
   }
   void hang_up() { to_.reset(); }

@@ -97,8 +97,9 @@ TEST(BreakEven, OfSeveralCrossingsTheHighestStopCounts) {
   EXPECT_NEAR(even.rate / 1e9, 1, 1e-12);
 }
 
-// The stop at low rates is noise: only at 1 Gbit/s is the compressor certainly faster. From ln 1/2
-// at 1e8 to ln 2 at 1e9: zero half-way, at 10^8.5.
+// Below 100 Mbit/s the compressor seems to be as fast again, but no interval shows that. Only at
+// 1 Gbit/s is it certainly faster. The log speed-up rises from ln 1/2 at 1e8 bit/s to ln 2 at 1e9:
+// it is zero half-way, at 10^8.5.
 TEST(BreakEven, AStopBelowWhichNothingIsCertainDoesNotCount) {
   const BreakEven even = break_even(
       std::vector{at(1e7, 0.97, 1.01, 1.05), at(1e8, 0.4, 0.5, 0.6), at(1e9, 1.5, 2, 2.5)});
@@ -257,8 +258,9 @@ TEST(Summary, CompressorsAreHeldAgainstTheFasterOfBothBaselines) {
   EXPECT_EQ(topk.cells[1].over, "none");
   EXPECT_DOUBLE_EQ(topk.cells[1].speedup->value, 0.5);
   EXPECT_DOUBLE_EQ(topk.cells[1].over_bf16->value, 3);
-  // Over the faster baseline, the log speed-up falls from ln 2 to -ln 2 and is zero half-way, at
-  // 10^8. Over none alone, it falls from ln 4 to -ln 2 and is zero after two thirds.
+  // Between 10^7 and 10^9 bit/s, the log speed-up is linear in the log rate. Over the faster
+  // baseline it falls from ln 2 to -ln 2, so it is zero half-way, at 10^8. Over `none` it falls
+  // from ln 4 to -ln 2, so it is zero after two thirds, at 10^(7+4/3).
   EXPECT_NEAR(topk.break_even.rate / 1e8, 1, 1e-12);
   EXPECT_NEAR(topk.break_even_fp32.rate / 2.1544346900318843e8, 1, 1e-12);
   EXPECT_FALSE(group.series[1].cells[0].speedup);
