@@ -44,8 +44,8 @@ bool stop_requested();
 /// Returns the signal that requested the stop, or 0.
 int stop_signal();
 
-/// Returns the path of the /proc that lists all of the machine's processes. The sandbox's own lists
-/// those of the sandbox.
+/// Returns the path of a /proc that also lists the processes outside of the sandbox, whose load
+/// disturbs measurements. In a sandbox, /proc lists only the sandbox's processes.
 std::string machine_proc();
 
 /// Blocks all signals in the calling thread, so that the main thread gets them and its waits end.

@@ -3,7 +3,7 @@
 
 usage: collective_bandwidth.py BIN WORK    BIN holds thinpipe (build/release/bin), WORK is a folder.
 Prints a Markdown table of 4 MiB of floats for `none` and for `bf16`; records stay in WORK and are not
-measured again. Where the machine would be too slow it goes in slow motion (--time-scale auto): at 10
+measured again. Where the machine would be too slow it is dilated in time (--time-scale auto): at 10
 Gbit/s, and with 8 ranks at 1 Gbit/s.
 
 A cell is the median of seven steps with the least and the greatest, which bound the median with

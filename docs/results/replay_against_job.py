@@ -182,7 +182,8 @@ def main():
         return worker(arguments)
     arguments.out.mkdir(parents=True, exist_ok=True)
     columns = ("ranks", "link", "compressor", "job, ms (95 %)", "hook with waits, ms", "replay, ms (95 %)",
-               "replay / job", "replay with `--compute work`, ms (95 %)", "that / job", "predicted / job")
+               "replay / job", "replay with `--compute work`, ms (95 %)", "replay with `--compute work` / job",
+               "predicted / job")
     print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
     near = {"wait": [], "work": [], "predict": []}
     for ranks in arguments.ranks:

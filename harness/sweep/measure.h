@@ -38,8 +38,8 @@ class IdleWatch {
   std::vector<ProcessorTime> spent_;
 };
 
-/// Returns the message that describes a point to ranks before its first step: the `prepare` of
-/// harness/launch/launch.h without its trace.
+/// Returns the message that describes a point to ranks before its first step: `prepare` of
+/// harness/launch/launch.h. The caller adds the field `trace` where ranks replay a trace.
 nlohmann::json prepare_message(const SweepPoint& point, const SweepOptions& options);
 
 /// Sets the goodput of the calibration's direction that is farthest off its ceiling, if any.

@@ -46,8 +46,9 @@ std::string training_identity(const LearnerOptions& options);
 GivenDescription given_description(const ModelDescription& model, const LearnerOptions& options,
                                    int workers);
 
-/// Starts the training program, which computes some steps alone on the machine; takes some seconds.
-/// @param measures  whether times are needed
+/// Returns a model's tensors and the times of a step. Runs the training program to its end, for some
+/// seconds: one process computes some steps.
+/// @param measures  whether times are needed; without them the program computes fewer steps
 /// @throws InputError for options that the program refuses, RunError when it fails or is missing.
 ModelDescription describe_model(const LearnerOptions& options, bool measures);
 

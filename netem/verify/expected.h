@@ -29,9 +29,9 @@ double bucket_depth(const LinkSpec& link, double frame);
 /// backpressure at the sender.
 bool drops_at_switch(const LinkSpec& link);
 
-/// Returns the fraction of datagrams with `datagram` bytes of payload that do not arrive, 0 to 1.
-/// Corrupted datagrams do not arrive, except those in which only the source's hardware address is
-/// corrupted.
+/// Returns the expected fraction of UDP datagrams with `datagram` bytes of payload that do not
+/// arrive, 0 to 1. netem flips one bit of a corrupted frame. The receiver drops the frame, unless
+/// the bit is in the source's hardware address, which nothing checks.
 double expected_loss(const LinkSpec& link, int datagram);
 /// Returns the variance of the number of lost datagrams, divided by its variance if losses were
 /// independent (the binomial distribution's). The ratio exceeds 1 when losses are correlated

@@ -15,7 +15,7 @@ namespace thinpipe {
 /// calibration.
 inline constexpr double kCeilingTolerance = 0.03;
 /// Tolerance of the idle link's RTT: relative to the set RTT, or in s, whichever is more. The
-/// tolerance in s is for emulated hosts, which are processes that have to be woken.
+/// tolerance in s is for the process that measures, which the kernel must wake.
 inline constexpr double kRoundTripTolerance = 0.05, kRoundTripSlack = 1e-3;
 /// Bufferbloat delay of a full queue, relative to queue size over rate; plus s of scheduling.
 inline constexpr double kQueueTolerance = 0.15, kQueueSlack = 3e-3;

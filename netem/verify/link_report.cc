@@ -24,9 +24,9 @@ constexpr double kBesideShare = 0.02;        // fraction of the rate for probes 
 constexpr double kSettle = 0.5;              // time in s of a stream before it is measured
 constexpr double kSettleBehindSwitch = 1.5;  // settling time in s, if a switch drops excess frames
 constexpr double kSettleBoth = 0.7;          // additional settling time in s, for opposite streams
-// Upper limit of the data that each of two opposite TCP senders may have in flight, in seconds of
-// data at the link's rate. A stream's ACKs queue behind the other stream's data. So a stream fills
-// the link only if its window covers the sum of both senders' queues.
+// The send buffer of each of two opposite TCP streams, in seconds of data at the link's rate. A
+// stream's ACKs wait behind the other stream's data in the sender's queue. So a stream fills the
+// link only if its buffer holds more than what waits in both queues.
 constexpr double kBothBuffer = 0.4;
 // A TCP window that left slow start too early takes seconds to grow. So each further attempt
 // settles longer before it measures. A link that is really too slow fails all attempts.

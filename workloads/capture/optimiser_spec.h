@@ -54,9 +54,9 @@ struct Plateau {
   double factor = 0.25;
   double least = 0.001;  ///< lower bound of the product of all factors
 
-  /// Returns the factor that this rule puts on the learning rate after evaluations with these
-  /// losses. The schedule's own factor is not included. After each reduction, the next one takes
-  /// `after` more evaluations without a new best loss.
+  /// Returns the product of this rule's factors after evaluations with these losses, without the
+  /// factor of the learning-rate schedule. The rule applies `factor` after `after` evaluations in a
+  /// row without a new best loss, and then counts from zero.
   double factor_after(std::span<const double> losses) const;
 };
 
@@ -68,9 +68,9 @@ struct Plateau {
 ///   decay:every=0.1,factor=0.5,from=0   times `factor` after every interval of length `every` from
 ///                                   `from` on (the PTB configuration "medium": 0.8 an epoch after
 ///                                   six; Tsuzuku et al. 2018: halved every 25 of 300 epochs)
-///   plateau:after=2,factor=0.25,least=0.001   times `factor`, down to `least`, when `after`
-///                                   consecutive evaluations were no better than the best held-out
-///                                   loss so far; see Plateau
+///   plateau:after=2,factor=0.25,least=0.001   times `factor` (the product of all factors is at
+///                                   least `least`), when `after` consecutive evaluations were no
+///                                   better than the best held-out loss so far; see Plateau
 ///   cosine:end=0                    from 1 to `end` along half a cosine (Loshchilov and Hutter
 ///                                   2017, without restarts; 3LC: end=0.01)
 ///

@@ -55,8 +55,8 @@ Traffic with_fold(const FoldedRanks& fold, const Volume& between, const Volume& 
 }
 
 /// In steps k = 0 to log2 n' - 1, ranks that are 2^k apart exchange whole arrays of d floats and
-/// add them. No all-reduce has fewer steps. Every rank sends and receives log2 n' * 4d bytes, not
-/// counting the folding (FoldedRanks).
+/// add them. No all-reduce with one partner at a time has fewer steps. Every rank sends and
+/// receives log2 n' * 4d bytes, not counting the folding (FoldedRanks).
 AllReducePlan recursive_doubling_all_reduce(const Parameters&, int ranks, int rank) {
   const FoldedRanks fold(ranks, rank);
   AllReducePlan plan{.parts = 1, .mirrored = true};
@@ -178,7 +178,7 @@ constexpr GatherForm kBruck{.plan = recursive_doubling_all_gather,
 
 const CollectiveRegistration kRecursiveDoubling{
     {.name = "recursive-doubling",
-     .summary = "ranks 1, 2, 4, ... apart exchange whole arrays: the fewest steps, more bytes",
+     .summary = "ranks 1, 2, 4, ... apart exchange whole arrays: few steps, more bytes",
      .source = "Thakur, Rabenseifner and Gropp 2005; all-gather by Bruck et al. 1997",
      .reduce = ReduceForm{.plan = recursive_doubling_all_reduce,
                           .traffic = doubling_reduce_traffic,

@@ -116,9 +116,9 @@ void HostBucket::encode_unit(std::size_t i, const GradientInput& input) {
   add_to_payload(i, encoded, bytes, i < summed_ || sparse_);
 }
 
-/// Lets the all-reduce send the summed units without a copy, if encoding would only copy them and
-/// their gradients are contiguous. A framework whose gradients are views of its bucket sends the
-/// bucket in the same way.
+/// Lets the all-reduce send the gradients from where they are, if encoding would only copy them and
+/// if those of all units that are summed are contiguous. PyTorch's DDP sends a bucket in the same
+/// way if gradients are views of it (gradient_as_bucket_view).
 /// @returns whether the units are sent without a copy
 bool HostBucket::take_as_they_lie(const Gradients& gradients, std::uint64_t index) {
   if (!verbatim_) return false;
@@ -184,8 +184,8 @@ void HostBucket::exchange(std::span<float> aggregate) {
     time_ = rounds_->run(operation<AllReduce>(collective()), ranks_, pace_);
     add_rounds_to_payload();
   } else if (sums_ && float_units_ > 0) {
-    // A dense payload is an array of floats already. The all-reduce reads it where it was encoded
-    // and writes the aggregate.
+    // A dense payload is an array of floats already. The all-reduce reads it from its buffer,
+    // without a copy, and writes the aggregate to another array.
     const std::span<const float> own(reinterpret_cast<const float*>(floats_.data()),
                                      floats_.size() / sizeof(float));
     operation<AllReduce>(collective()).all_reduce(own, aggregate.first(float_elements_), factor());

@@ -14,8 +14,9 @@
 
 namespace thinpipe {
 
-/// Parses one JSON text, more strictly than the grammar: a name that appears twice in one object
-/// and nesting deeper than 64 are errors, so that no two readers understand a file differently.
+/// Parses one JSON text, more strictly than RFC 8259. A name that appears twice in one object is an
+/// error, because readers differ in which value counts. Nesting deeper than 64 is an error, because
+/// some readers refuse it.
 /// @param file names the source in messages.
 /// @throws InputError
 nlohmann::json parse_json_strictly(std::string_view text, const std::string& file);

@@ -343,8 +343,8 @@ struct PackedGaps {
 };
 
 /// Without `reads`, adds up the gaps of every tile of kTile positions, and then computes the totals
-/// before each tile. With `reads`, a second launch, reads the positions. Grid: the maximum number
-/// of tiles.
+/// before each tile. With `reads`, a second launch, decodes the gaps to positions. Grid: a block for
+/// each tile of the longest payload that is possible.
 template <bool reads>
 struct ScanPacked {
   static constexpr int kThreads = 512;

@@ -9,9 +9,9 @@
 
 namespace thinpipe {
 
-/// An array in NumPy's .npy container, which consists of a magic, a Python dictionary and the
-/// elements (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html). `bytes`
-/// points into the file.
+/// An array in NumPy's .npy container: a magic, a Python dictionary and the elements
+/// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html). `bytes` are the
+/// elements, in the mapped file.
 struct NpyArray {
   std::string dtype;                ///< safetensors' name: "F16", "F32" or "F64"
   std::vector<std::int64_t> shape;  ///< row-major unless `fortran_order`
