@@ -69,7 +69,8 @@ class InputFile {
     return count > 0;
   }
 
-  /// Returns the whole content. @throws InputError when it is more than `max_bytes`
+  /// Returns the whole content. @throws InputError when the content is longer than `max_bytes`, and
+  /// errors as read_more() does
   std::string read_all(std::uint64_t max_bytes) {
     constexpr std::uint64_t kChunk = 1 << 16;
     std::string text;
@@ -171,7 +172,7 @@ class InputLines {
   std::string_view line() const { return text().substr(begin_, length_); }
   bool finished() const { return finished_; }             ///< the line ends with '\n'
   std::size_t number() const { return number_; }          ///< of the line, from 1
-  std::uint64_t end() const { return place_ + taken(); }  ///< bytes up to the next line
+  std::uint64_t end() const { return place_ + taken(); }  ///< offset of the next line in bytes
   /// Returns true when no byte follows the line. Reads on if necessary.
   bool last() { return begin_ + taken() == text().size() && !refill(); }
 

@@ -67,21 +67,22 @@ struct TensorInfo {
   std::size_t elements = 0;         ///< product of `shape`; may be 0
 };
 
-/// Maximum of CompressorSettings::threads: above the core count of target machines, so that a
-/// typing error does not start thousands of threads.
+/// Maximum of CompressorSettings::threads. It is above the core count of target machines, and stops
+/// a typing error from starting thousands of threads.
 inline constexpr int kMaxThreads = 256;
 
 /// Settings shared by all tensors of one worker.
 struct CompressorSettings {
   std::uint64_t seed = 1;  ///< shared by all workers; drives sampling and stochastic rounding
-  int rank = 0;            ///< of this worker; enters the seed where workers must differ
+  int rank = 0;            ///< this worker; part of the seed where workers draw different numbers
   int threads = 1;         ///< threads one encode may use
 };
 
-/// One tensor's gradient in one step.
+/// One tensor's gradient in one step. The second moment of an element is the sum, over the samples
+/// of the batch B, of (gradient of the sample / |B|)^2 (Tsuzuku et al., section 4).
 struct GradientInput {
   std::span<const float> values;   ///< the tensor's d elements, which should be finite
-  std::span<const float> squares;  ///< d second moments q (Tsuzuku et al.), or empty
+  std::span<const float> squares;  ///< d second moments, or empty
   std::uint64_t step = 0;          ///< counts from 0
   double epoch = 0;                ///< for warm-up schedules
   /// The greatest SharedScale::prepare() over all workers; 0: this worker's own scale.
@@ -135,7 +136,7 @@ class Compressor {
 
   /// Returns the distortion of the last encode(), which had this gradient and wrote this payload.
   /// Call it right after encode(). With MultiRound, call it after the last round, with the payload
-  /// of own_payload(). It is not part of a step's time.
+  /// of own_payload(). Callers do not count this call in a step's time.
   virtual Distortion distortion(const GradientInput& gradient,
                                 std::span<const std::byte> payload) const = 0;
 
@@ -152,7 +153,8 @@ class Compressor {
   /// Discards the memory.
   virtual void reset() = 0;
 
-  /// Saves and loads the memory.
+  /// save_state() replaces the contents of `state` by the serialized memory. load_state() restores
+  /// the memory.
   /// @throws InputError from load_state() when the bytes are not of this spec and tensor.
   virtual void save_state(std::vector<std::byte>& state) const = 0;
   virtual void load_state(std::span<const std::byte> state) = 0;
@@ -220,12 +222,13 @@ class SparsePayload {
                                    std::span<std::uint32_t> positions,
                                    std::span<float> values) const = 0;
 
-  /// Restores to the memory values that were sent but that the selection from the sums dropped.
-  /// Adds them to a residual or an accumulated velocity; subtracts them from EF21's estimate. No
-  /// value is then lost: for each element, the sum of all workers' gradients equals the sum of the
-  /// aggregates plus the sum of all memories. This sum does not depend on the worker that restores
-  /// a value, so the values may come from other workers. Other effects of sending remain: a masked
-  /// velocity, the variances of Tsuzuku et al. Without a memory, the values are lost.
+  /// Restores values to the memory: those that a worker sent, but that the selection from the sums
+  /// dropped. Adds the values to a residual or an accumulated velocity, and subtracts them from
+  /// EF21's estimate. With residuals, no value is then lost: for each element, the sum of all
+  /// workers' gradients so far equals the sum that was selected so far plus the sum of all
+  /// residuals. Any worker may restore a value, because the sum of the residuals is the same. Two
+  /// effects of sending remain: a masked velocity, and the variances of Tsuzuku et al. Without a
+  /// memory, the values are lost.
   /// Call it before the next encode() or hold(), but after distortion() if the caller needs the
   /// distortion. Positions ascend strictly and are less than elements().
   /// @throws InputError for sizes or positions that do not fit.

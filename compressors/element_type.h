@@ -17,8 +17,8 @@ enum class HalfFormat {
   kBf16,  ///< the upper half of a binary32: 8 bits of exponent, 7 of mantissa
 };
 
-/// Bit patterns of |x| as a 32-bit float, for these x: the greatest finite fp16, the greatest
-/// finite bf16, infinity (greater patterns are NaNs), and fp16's least normal number.
+/// Bit patterns of four numbers as 32-bit floats: the greatest finite fp16, the greatest finite
+/// bf16, infinity (greater patterns are NaNs), and fp16's least normal number.
 constexpr std::uint32_t kMaxFp16Bits = 0x477fe000;
 constexpr std::uint32_t kMaxBf16Bits = 0x7f7f0000;
 constexpr std::uint32_t kInfinityBits = 0x7f800000;
@@ -89,12 +89,12 @@ enum class ElementType {
   kBfloat16,  ///< the upper half of a binary32
 };
 
-/// Returns the bytes of an element.
+/// Returns the size of an element in bytes.
 constexpr std::size_t size_of(ElementType type) {
   return type == ElementType::kFloat32 ? sizeof(float) : sizeof(std::uint16_t);
 }
 
-/// Returns the format of a 16-bit type.
+/// Returns the format of a 16-bit type. Throws std::logic_error for kFloat32.
 constexpr HalfFormat half_format(ElementType type) {
   if (type == ElementType::kFloat32) throw std::logic_error("float32 has no 16-bit format");
   return type == ElementType::kFloat16 ? HalfFormat::kFp16 : HalfFormat::kBf16;

@@ -43,8 +43,8 @@ const MethodInfo& find_method(const std::string& name) {
     if (method.name == name) return method;
     names.push_back(method.name);
   }
-  throw InputError(fmt::format("unknown compressor {}{}; known are {}", in_quotes(name),
-                               did_you_mean(name, names), fmt::join(names, ", ")));
+  throw InputError(fmt::format("unknown compressor {} (known: {}){}", in_quotes(name),
+                               fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
 void check_spec(const Spec& spec) { parameters_of(spec); }

@@ -55,7 +55,8 @@ class Parameters {
   /// the values allowed.
   Parameters(const std::vector<ParameterInfo>& infos, const Spec& spec);
 
-  bool has(const std::string& name) const { return values_.contains(name); }  ///< declared
+  /// Returns true if the method declares a parameter of this name.
+  bool has(const std::string& name) const { return values_.contains(name); }
   // Each getter throws std::logic_error for a name or a type that the method did not declare.
   double real(const std::string& name) const;
   long long integer(const std::string& name) const;   ///< also of a choice of whole numbers
@@ -70,7 +71,7 @@ class Parameters {
   /// Returns the spec with every parameter written out in one normal form; equal for equal meaning.
   const std::string& text() const { return text_; }
   /// Returns the spec without the parameters that have their defaults, in one normal form; equal
-  /// for equal meaning: `topk` for `topk:ratio=0.010`. By this form, records are compared.
+  /// for equal meaning: `topk` for `topk:ratio=0.010`. Records are compared by this form.
   const Spec& normal() const { return normal_; }
 
  private:
@@ -95,9 +96,9 @@ struct Summation {
   bool operator==(const Summation&) const = default;
 };
 
-/// The least memory traffic and arithmetic of one encode that a method's definition allows, for
-/// each element of a large matrix of d elements. The payload is not included. An uncertain number
-/// is set to its lower bound.
+/// The least memory traffic and arithmetic that a method's definition allows one encode of a large
+/// matrix of d elements. The payload is not included. An uncertain number is set to its lower
+/// bound.
 struct EncodeTraffic {
   double inputs = 1;  ///< arrays of d floats that the caller passes: the gradient, its squares
   /// Number of times that the vector to encode must be read. It is 2 if no element can be encoded
@@ -108,7 +109,7 @@ struct EncodeTraffic {
   double sweeps = 1;
   bool residual = false;     ///< the gradient is added to an array of d floats and written back
   double states = 0;         ///< further arrays of d floats that are read and written back
-  double multiply_adds = 0;  ///< of a transform or a product; an addition counts as one
+  double multiply_adds = 0;  ///< per element, of a transform or a product; an addition is one
   bool operator==(const EncodeTraffic&) const = default;
 };
 
@@ -135,6 +136,7 @@ struct MethodInfo {
 };
 
 /// `static const Registration kTopK{{.name = "topk", ...}};` at namespace scope registers a method.
+/// Throws std::logic_error for a second method of the same name.
 class Registration {
  public:
   explicit Registration(MethodInfo info);
@@ -143,7 +145,7 @@ class Registration {
 /// Returns all methods, ordered by name.
 const std::vector<MethodInfo>& methods();
 
-/// Returns a method by name. @throws InputError for an unknown name, with the nearest one.
+/// Returns a method by name. @throws InputError for an unknown name, with the known names.
 const MethodInfo& find_method(const std::string& name);
 
 /// Checks name, keys and values. @throws InputError naming the spec, the key and what is allowed.
@@ -173,16 +175,16 @@ std::unique_ptr<Compressor> make_compressor(const Spec& spec, const TensorInfo& 
 
 // How the collective `twoshot` cuts an array into slices, one for each rank.
 
-/// Returns the grain of slices, in elements: arrays are cut only between grains. A method has one
-/// scale for each grain, or selects elements within each grain (its parameter `block`, `bucket` or
-/// `chunk`). Returns 1 if the method has none of these parameters. @throws InputError as check_spec
+/// Returns the grain of slices, in elements: arrays are cut only between grains. The grain is the
+/// value of the method's parameter `block`, `bucket` or `chunk`, which is the number of elements
+/// that share a scale or that are selected from together. Returns 1 if the method has none of these
+/// parameters, or if the value is 0. @throws InputError as check_spec
 std::size_t slice_grain(const Spec& compressor);
 
-/// Returns the end of each slice, in elements; the last is `elements`. Slices differ by less than
-/// two grains, and the longer ones come first; the last may end within a grain. If slices would
-/// have less than 1024 elements or less than a grain on average, there are fewer than `ranks` of
-/// them; there is always one.
-/// @throws InputError as check_spec
+/// Returns the end of each slice, in elements; the last end is `elements`. The lengths of slices
+/// differ by less than two grains. Longer slices come first, and the last slice may end within a
+/// grain. There are `ranks` slices, or fewer if slices would on average be shorter than 1024
+/// elements or than a grain, but at least one. @throws InputError as check_spec
 std::vector<std::size_t> slice_ends(const Spec& compressor, std::size_t elements,
                                     std::size_t ranks);
 

@@ -50,8 +50,8 @@ void set_simd_target(const std::string& name) {
   }
   std::vector<std::string> names = simd_targets();
   names.emplace_back("best");
-  throw InputError("unknown SIMD target " + in_quotes(name) + "; this CPU has best" + known +
-                   did_you_mean(name, names));
+  throw InputError("unknown SIMD instruction set " + in_quotes(name) + "; this CPU has best" +
+                   known + did_you_mean(name, names));
 }
 
 }  // namespace thinpipe

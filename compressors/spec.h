@@ -17,8 +17,8 @@
 
 namespace thinpipe {
 
-/// A parsed `sidco:dist=exp,ratio=0.001`. Keys are unique and ordered, so that equal meanings print
-/// as one canonical text.
+/// A parsed spec, such as `sidco:dist=exp,ratio=0.001`. Keys are unique and sorted, so that their
+/// order in the parsed text does not matter. Values stay as written; see Parameters::normal().
 struct Spec {
   std::string name;
   std::map<std::string, std::string> values;
@@ -38,9 +38,9 @@ Spec parse_spec(std::string_view text);
 /// @throws InputError as parse_spec.
 Spec spec_of_value(std::string_view value);
 
-/// Expands `topk:ratio=0.1|0.01` into the cross product of all alternatives, in the order of the
-/// text.
-/// @throws InputError as parse_spec, and for more than kMaxAlternatives specs.
+/// Expands `topk:ratio=0.1|0.01` into the cross product of all alternatives. The alternatives of
+/// the text's last key vary fastest.
+/// @throws InputError as parse_spec, and for more than kMaxAlternatives specs (base/text.h).
 std::vector<Spec> expand_specs(std::string_view text);
 
 }  // namespace thinpipe

@@ -1,5 +1,5 @@
-// An emulated host: a network namespace and a UTS namespace. Open file descriptors keep both alive,
-// so they need no name in the file system. Also has the TCP settings that an emulation depends on.
+// An emulated host: a network namespace and a UTS namespace. Open file descriptors keep both
+// namespaces alive, so they need no name in the file system. Also sets TCP's sysctls of a host.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,12 @@ namespace thinpipe {
 class Host {
  public:
   /// Creates both namespaces and sets the hostname to `name`. Must run in a sandbox.
+  /// @throws SystemError when the kernel refuses.
   explicit Host(std::string name);
 
   const std::string& name() const { return name_; }
   int network_namespace() const { return network_.get(); }
-  /// Returns the path of a namespace for other processes of the sandbox, such as /proc/1/fd/7.
+  /// Return the paths by which other processes of the sandbox open the namespaces: /proc/1/fd/7.
   std::string network_path() const;
   std::string uts_path() const;
 
@@ -35,9 +36,9 @@ class Host {
   FileDescriptor network_, uts_;
 };
 
-/// Sets a host's TCP sysctls in the network namespace of the calling thread. Returns every setting
-/// with its value afterwards, for the record. A setting whose new value the kernel refuses stays as
-/// before.
+/// Sets a host's TCP sysctls and disables IPv6, in the network namespace of the calling thread. If
+/// the kernel refuses a value, the setting stays as before. Returns the values afterwards, of these
+/// settings and of others that influence TCP (buffer sizes, timestamps).
 std::map<std::string, std::string> tune_tcp();
 
 /// Raises TCP's buffer limits for windows of `window` bytes, in the network namespace of the

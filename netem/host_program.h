@@ -21,20 +21,22 @@
 
 namespace thinpipe {
 
-/// A running program. The destructor kills it if it still runs. The program has the host's network
-/// and hostname, this process's environment, and the default disposition of stop signals (but
-/// SIGHUP stays ignored under `nohup`). A program without this process's stdin has a process group
-/// of its own, so that a terminal's Ctrl-C does not reach it.
+/// A running program. The program has the host's network and hostname, this process's environment,
+/// and the default disposition of stop signals (but SIGHUP stays ignored under `nohup`). Unless the
+/// program shares this process's stdin, it has a process group of its own, so that a terminal's
+/// Ctrl-C does not reach it. The destructor kills the program and this group if the program still
+/// runs.
 class HostProgram {
  public:
   enum class Streams {
     kKept,          ///< stdout and stderr go to output(); stdin is empty
-    kOurs,          ///< inherited from this process
-    kOursButInput,  ///< the same, but stdin is empty; for programs beside another one
+    kOurs,          ///< all three are those of this process
+    kOursButInput,  ///< as kOurs, but stdin is empty, so that only one of several programs reads
   };
 
   /// @param words  the program, searched in PATH, and its arguments; at least one word
-  /// @param output  a descriptor for stdout and stderr, in place of `streams`; stdin is then empty
+  /// @param output  a descriptor for stdout and stderr, in place of `streams`; stdin is then empty.
+  ///   -1: none
   /// @throws SystemError when the program cannot be started; ENOENT or EACCES if there is no such
   /// program.
   HostProgram(const Host& host, const std::vector<std::string>& words,
@@ -45,7 +47,7 @@ class HostProgram {
 
   /// Waits until the program has closed its output and exited. Kills the program after `seconds` s
   /// or when a stop is requested (stop_requested()).
-  /// @returns the exit code; -1 if the program was killed.
+  /// @returns the exit code; -1 if a signal ended the program.
   int wait(double seconds);
   /// Waits until the program exits. Forwards a requested stop to the program.
   /// @returns the exit code, or 128 plus the number of the terminating signal, as a shell does.
@@ -54,8 +56,8 @@ class HostProgram {
   std::optional<int> exit_code();
   /// Sends a signal, if the program still runs.
   void signal(int number);
-  /// Sends a signal to the program's process group: to processes that it started too, which may
-  /// run longer than itself.
+  /// Sends a signal to the program's process group, also after the program has ended, because the
+  /// processes that it started may run longer. Does nothing if it has no group of its own.
   void signal_group(int number);
   /// Waits until the host has more than `before` listening sockets (see listening_sockets). Stops
   /// waiting after `seconds` s, when the program ends, or when a stop is requested.
@@ -76,12 +78,13 @@ class HostProgram {
   std::string output_;
 };
 
-/// Collects processes whose parent has ended: they become children of the sandbox's first process,
-/// which this must be. Does nothing elsewhere. While programs run, call this again and again: a
-/// process that nobody collects seems to run still.
+/// Reaps ended processes whose parent has ended before them. Such processes are children of the
+/// sandbox's first process, so this does nothing in any other process. Call it repeatedly while
+/// programs run, because a process that is not reaped seems to run still.
 void reap_orphans();
 
-/// Returns the number of listening TCP sockets and bound UDP sockets in the host's network.
+/// Returns the number of listening TCP sockets and of bound, unconnected UDP sockets in the host's
+/// network.
 std::size_t listening_sockets(const Host& host);
 
 }  // namespace thinpipe

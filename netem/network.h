@@ -26,24 +26,27 @@
 
 namespace thinpipe {
 
-/// Lives in a sandbox and ends with it.
+/// The network must be built in a sandbox, and ends with it. Every host has two interfaces:
 ///
-///   data:    host i, interface thin0, 198.18.0.(i+1)/16, over its switch to every other host
-///   control: host i, interface ctl0,  198.19.0.(i+2)/16, not throttled, on a bridge in the
-///            sandbox's first namespace, which is 198.19.0.1
+///   data:    thin0, 198.18.0.(i+1)/16 on host i, over the host's switch to every other host
+///   control: ctl0,  198.19.0.(i+2)/16 on host i, not throttled, on a bridge in the sandbox's
+///            first namespace; the bridge is 198.19.0.1
+///
+/// The third byte counts on after every 250 addresses: host 250 has the data address 198.18.1.1.
 ///
 /// Switch j is a namespace that routes between the veth pairs of its links, as Routes says. Its
 /// address 198.18.255.(j+1) answers traceroute. Switches route instead of bridging for two reasons.
-/// In fully meshed sites, bridges would form loops. And a host's only neighbour is then its switch,
-/// so neighbour entries are set once, and no ARP crosses a measured link.
+/// In fully meshed sites, bridges would form loops. With routes, a host's only neighbour is its
+/// switch, so neighbour entries are set once, and no ARP crosses a measured link.
 ///
 /// By default, a host's uplink is shaped at the sender, where a full queue makes TCP wait instead
 /// of dropping frames. Its downlink is shaped at the switch's port, where several senders compete
 /// and a full queue drops frames. docs/links.md describes the placement of all qdiscs.
 class Network {
  public:
-  /// Builds a star by default.
+  /// Builds the hosts, switches and links of a topology, by default a star. No link is throttled.
   /// @throws InputError when the topology does not fit the number of hosts.
+  /// @throws RunError when the kernel refuses.
   explicit Network(int hosts, TopologySpec spec = {});
   ~Network();  ///< a new Network may be built at once, although the kernel cleans up later
   Network(const Network&) = delete;
@@ -58,11 +61,12 @@ class Network {
   static constexpr const char* kControlNetwork = "198.19.0.0/16";
   static constexpr const char* kDataInterface = "thin0";  ///< of every host
 
-  /// Sets every link of the topology anew, from `link` as TopologySpec::plan() does. Drops queued
-  /// frames, so call it between transfers. Afterwards token buckets are full and counters are 0.
+  /// Plans the links from `link`, as TopologySpec::plan() does, and sets all of them anew. Drops
+  /// queued frames, so call it between transfers. Afterwards token buckets are full and counters
+  /// are 0.
   /// @param time_scale  factor of time dilation of all links (netem/topology/time_scale.h)
-  /// @throws InputError as plan() does; RunError when the kernel lacks a feature (see
-  /// require_kernel_features) or changes a setting.
+  /// @throws InputError as plan() does; RunError when the kernel lacks a feature (as
+  /// require_kernel_features() checks beforehand) or changes a setting.
   void set_links(const LinkSpec& link, double time_scale = 1) {
     set_topology(plan(link, time_scale));
   }
@@ -75,20 +79,20 @@ class Network {
   /// Returns the topology that was set last. Before the first set_links(), no link is throttled.
   const Topology& topology() const { return topology_; }
   const Routes& routes() const { return routes_; }
-  /// Returns the figures of the path from one host to another.
+  /// Returns the rate, delay, queue and other figures of the path from one host to another.
   PathFigures figures(const Flow& flow) const {
     return figures_of(topology_, routes_.path(flow.from, flow.to));
   }
 
   /// Returns the largest window in bytes for which the hosts' TCP buffers have been widened so far.
-  /// A connection can use no larger window than that at its begin.
+  /// A connection keeps the limit that was in force when it was opened.
   double tcp_window() const { return tcp_window_; }
 
   /// Returns the counters of a link. Links are numbered as in Topology: the access links of hosts 0
   /// to size()-1 first, then the trunks.
   LinkCounters counters(int link) const;
-  /// Returns the settings of qdiscs that have changed since set_links() (drift), each with the
-  /// link's name, in words.
+  /// Returns the settings of interfaces and qdiscs that have changed since set_links() (drift), in
+  /// words, each with the link's name.
   std::vector<std::string> drift() const;
   /// Returns a link's two interfaces (see ShapedLink). lower() and upper() return the hosts or
   /// switches of the two ends.
@@ -96,8 +100,7 @@ class Network {
   const Host& lower(int link) const;
   const Host& upper(int link) const;
 
-  /// Returns which links have interfaces that are down or gone, in words: "link host0: thin0 is
-  /// down".
+  /// Returns the links whose interfaces are down or gone, in words: "link host0: thin0 is down".
   std::vector<std::string> interruptions() const;
 
   /// Returns the value of the environment variable THINPIPE_HOSTS, by which thinpipe-enter finds

@@ -22,20 +22,24 @@ struct Sandbox {
 
 /// Runs `body` as the first process of new PID, network, UTS and mount namespaces (an ordinary user
 /// also gets a user namespace). Returns the body's result. If the body throws, prints the
-/// exception's text on stderr and returns its exit code (base/error.h).
+/// exception's text on stderr and returns kExitUsage for an InputError, and kExitFailed for others.
 ///
 /// The kernel kills every process started inside when the body's process ends, and kills the body
 /// when the caller ends. Nothing needs cleaning up, even after SIGKILL. The first SIGINT, SIGTERM
-/// or SIGHUP is forwarded to the body (see stop_requested). The second one kills the sandbox.
+/// or SIGHUP is forwarded to the body (see stop_requested). The second one kills the sandbox. After
+/// a stop, the result is 128 plus the signal's number if the body throws anything but an InputError
+/// or the sandbox is killed.
 /// @param keyboard_to_commands  ignores SIGINT in the caller and in the body, because a terminal
 /// also sends it to the programs that the body starts, such as a shell
-/// @throws RunError with advice when namespaces cannot be created.
+/// @throws RunError with advice when namespaces cannot be created, and RunError when a signal ends
+/// the body's process although no stop was requested.
 int run_in_sandbox(const std::function<int(const Sandbox&)>& body,
                    bool keyboard_to_commands = false);
 
 /// Runs `body` in this process without namespaces, with a temporary folder that is removed
 /// afterwards. stop_requested() reports the first stop signal. A second one ends the process.
-/// @returns the body's result; the body's exceptions propagate.
+/// @returns the body's result.
+/// @throws InputError when the system has no folder for temporary files; the body's exceptions.
 int run_outside_sandbox(const std::function<int(const Sandbox&)>& body);
 
 /// Returns true after the first SIGINT, SIGTERM or SIGHUP. The body should then return soon.

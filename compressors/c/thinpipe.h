@@ -71,9 +71,10 @@ typedef struct thinpipe_setup {
   int32_t threads; /* threads that one call may use; 1 to 256 */
 } thinpipe_setup;
 
-/* Opens a compressor and copies the arguments. `spec` is a method with its parameters, such as
-   "sidco:ratio=0.001"; `thinpipe list compressors` prints all methods and their parameters. All
-   workers that exchange payloads need the same spec, seed, tensor name and shape. */
+/* Opens a compressor, copies the arguments, and sets `*compressor`, which is NULL after an error.
+   `spec` is a method with its parameters, such as "sidco:ratio=0.001"; `thinpipe list compressors`
+   prints all methods and their parameters. All workers that exchange payloads need the same spec,
+   seed, tensor name and shape. */
 THINPIPE_EXPORT int thinpipe_open(const char* spec, const thinpipe_setup* setup,
                                   thinpipe_compressor** compressor, thinpipe_error* error);
 /* Frees a compressor. NULL is allowed. No other call with this compressor may be running. */
@@ -116,6 +117,7 @@ typedef struct thinpipe_properties {
                             thinpipe_decode_pairs */
 } thinpipe_properties;
 
+/* Writes the compressor's properties to `properties`, whose struct_size the caller sets. */
 THINPIPE_EXPORT int thinpipe_describe(thinpipe_compressor* compressor,
                                       thinpipe_properties* properties, thinpipe_error* error);
 
@@ -143,8 +145,9 @@ typedef struct thinpipe_report {
 } thinpipe_report;
 
 /* Adds the gradient to the memory, compresses the sum, writes the payload to the front of `payload`
-   (`capacity` bytes, at least max_encoded_size), and keeps unsent values in the memory. A NaN or an
-   infinity in the gradient is no error: each method decides what it sends for such a value. */
+   (`capacity` bytes, at least max_encoded_size), and keeps unsent values in the memory. `report`
+   may be NULL. A NaN or an infinity in the gradient is no error: each method decides what it sends
+   for such a value. */
 THINPIPE_EXPORT int thinpipe_encode(thinpipe_compressor* compressor,
                                     const thinpipe_gradient* gradient, void* payload,
                                     size_t capacity, thinpipe_report* report,
@@ -152,7 +155,7 @@ THINPIPE_EXPORT int thinpipe_encode(thinpipe_compressor* compressor,
 
 /* Adds the gradient to the memory, in a step without an exchange. With thinpipe_properties.period
    P, call thinpipe_encode in the steps P - 1, 2 P - 1 and so on (steps count from 0), and
-   thinpipe_hold in all other steps. */
+   thinpipe_hold in all other steps. With P = 1, thinpipe_hold fails. */
 THINPIPE_EXPORT int thinpipe_hold(thinpipe_compressor* compressor,
                                   const thinpipe_gradient* gradient, thinpipe_error* error);
 
@@ -164,7 +167,8 @@ THINPIPE_EXPORT int thinpipe_decode_add(thinpipe_compressor* compressor, const v
                                         thinpipe_error* error);
 
 /* Computes |decoded - c|^2 and |c|^2, where c is the gradient plus the memory. `gradient` and
-   `payload` must be those of the last thinpipe_encode. Allocates heap memory. */
+   `payload` must be those of the last thinpipe_encode; with several all-reduces, those of the last
+   thinpipe_first_round and thinpipe_own_payload. Allocates heap memory. */
 THINPIPE_EXPORT int thinpipe_distortion(thinpipe_compressor* compressor,
                                         const thinpipe_gradient* gradient, const void* payload,
                                         size_t size, double* error_squares, double* input_squares,
@@ -187,9 +191,10 @@ THINPIPE_EXPORT int thinpipe_first_round(thinpipe_compressor* compressor,
                                          const thinpipe_gradient* gradient, void* payload,
                                          size_t capacity, thinpipe_report* report,
                                          thinpipe_error* error);
-/* Reads the mean over workers of the floats that the previous round wrote, and writes the floats of
-   the next round. The last call writes the payload of the aggregate, for thinpipe_decode_add with
-   factor 1. The mean must have the same bits on all workers. */
+/* Reads the mean over workers of the floats that the previous round wrote. Writes the floats of the
+   next round to `payload`, and their size to `encoded_bytes`. The last call writes the payload of
+   the aggregate instead, for thinpipe_decode_add with factor 1. The mean must have the same bits on
+   all workers. */
 THINPIPE_EXPORT int thinpipe_next_round(thinpipe_compressor* compressor, const float* mean,
                                         size_t floats, void* payload, size_t capacity,
                                         size_t* encoded_bytes, thinpipe_error* error);
@@ -208,9 +213,9 @@ THINPIPE_EXPORT int thinpipe_own_payload(thinpipe_compressor* compressor, void* 
 THINPIPE_EXPORT int thinpipe_decode_pairs(thinpipe_compressor* compressor, const void* payload,
                                           size_t size, uint32_t* positions, float* values,
                                           size_t capacity, size_t* pairs, thinpipe_error* error);
-/* Restores to the memory values that were sent but that the selection from the sums dropped. Any
-   worker may have sent them. Positions ascend strictly. Call it before the next thinpipe_encode or
-   thinpipe_hold. Without a memory the values are lost. */
+/* Restores values to the memory: those that a worker sent, but that the selection from the sums
+   dropped. The worker may be another one. Positions ascend strictly. Call it before the next
+   thinpipe_encode or thinpipe_hold. Without a memory the values are lost. */
 THINPIPE_EXPORT int thinpipe_give_back(thinpipe_compressor* compressor, const uint32_t* positions,
                                        const float* values, size_t pairs, thinpipe_error* error);
 
@@ -218,9 +223,9 @@ THINPIPE_EXPORT int thinpipe_give_back(thinpipe_compressor* compressor, const ui
    compresses each slice by a compressor of its own. One worker receives a slice from all workers,
    decodes and averages them, compresses the mean, and sends it to all workers. */
 
-/* Writes the end of each slice, in elements, to `ends`, which has `workers` entries, and the number
-   of slices to `count`. Small arrays have fewer slices than workers. `thinpipe run --collective
-   twoshot` cuts in the same way. */
+/* Cuts an array as `thinpipe run --collective twoshot` does. Writes the number of slices to `count`
+   and the end of each slice, in elements, to `ends`, which has `workers` entries. Small arrays have
+   fewer slices than workers. */
 THINPIPE_EXPORT int thinpipe_slices(const char* spec, size_t elements, int32_t workers,
                                     size_t* ends, int32_t* count, thinpipe_error* error);
 
@@ -228,13 +233,13 @@ THINPIPE_EXPORT int thinpipe_slices(const char* spec, size_t elements, int32_t w
 
 /* Discards the memory. */
 THINPIPE_EXPORT int thinpipe_reset(thinpipe_compressor* compressor, thinpipe_error* error);
-/* Serializes the memory into a buffer that belongs to the compressor, and sets `state` to it. The
-   buffer is valid until the end of the next call with this compressor, which frees it. Any call of
-   any thread does so, such as thinpipe_describe. The bytes are those that `thinpipe compress
-   --state` stores for a tensor (docs/wire-format.md). */
+/* Serializes the memory into a buffer that belongs to the compressor, and sets `state` to the
+   buffer and `size` to its bytes. The next call with this compressor, by any thread, frees the
+   buffer when the call ends. The bytes are those that `thinpipe compress --state` stores for a
+   tensor (docs/wire-format.md). */
 THINPIPE_EXPORT int thinpipe_save(thinpipe_compressor* compressor, const void** state, size_t* size,
                                   thinpipe_error* error);
-/* Loads a saved memory. After an error the compressor is reset. */
+/* Loads a memory that thinpipe_save serialized. An error resets the compressor. */
 THINPIPE_EXPORT int thinpipe_load(thinpipe_compressor* compressor, const void* state, size_t size,
                                   thinpipe_error* error);
 

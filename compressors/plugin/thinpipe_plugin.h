@@ -17,7 +17,7 @@ extern "C" {
 
 /* The version of this interface. It changes only when a declaration in this file changes its
    meaning. Structs may grow at their end without a new version. The members struct_size, and the
-   sizes in thinpipe_plugin, tell how large a struct is on the other side. */
+   sizes in thinpipe_plugin, tell each side how large the structs of the other side are. */
 #define THINPIPE_PLUGIN_ABI 1u
 
 #define THINPIPE_PLUGIN_EXPORT __attribute__((visibility("default")))
@@ -61,10 +61,10 @@ typedef struct thinpipe_plugin_input {
   size_t struct_size;
   const float* values;  /* `elements` floats: c if thinpipe keeps the memory
                            (thinpipe_plugin_method.memory), otherwise the gradient */
-  const float* squares; /* as many second moments of the gradient, or NULL without any */
+  const float* squares; /* as many second moments of the gradient (thinpipe.h), or NULL */
   size_t elements;
   uint64_t step; /* counts from 0 */
-  double epoch;
+  double epoch;  /* of the training, for warm-up schedules */
 } thinpipe_plugin_input;
 
 /* Filled in by `encode`. encoded_bytes must be set; the other members have defaults. */
@@ -161,7 +161,7 @@ typedef struct thinpipe_plugin {
   const thinpipe_plugin_method* methods;
 } thinpipe_plugin;
 
-/* The first four members, with the sizes of the header that the plug-in is compiled with. */
+/* The first four members of thinpipe_plugin, with the struct sizes of this header. */
 #define THINPIPE_PLUGIN_HEAD                                                    \
   THINPIPE_PLUGIN_ABI, sizeof(thinpipe_plugin), sizeof(thinpipe_plugin_method), \
       sizeof(thinpipe_plugin_parameter)

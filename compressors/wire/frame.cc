@@ -197,8 +197,8 @@ Frame FrameReader::next() {
 
 void FrameReader::expect_end() const {
   if (at_ == file_.size()) return;
-  throw PayloadError(fmt::format("{} bytes follow the last frame, which ends at byte {}",
-                                 file_.size() - at_, at_));
+  throw PayloadError(fmt::format("the last frame ends at byte {}, but the file has {} bytes", at_,
+                                 file_.size()));
 }
 
 }  // namespace thinpipe

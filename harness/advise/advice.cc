@@ -205,7 +205,7 @@ class Adviser {
       if (reasons.find(why) == std::string::npos) reasons += (reasons.empty() ? "" : "; ") + why;
     }
     if (advice_.left_out.size() == request_.sweep.collectives.size())
-      throw InputError("no step can be predicted: " + reasons);
+      throw InputError("no step can be predicted: " + reasons + "; `thinpipe run` can measure it");
   }
 
   // Returns the baselines, then the other compressors.

@@ -36,7 +36,7 @@ std::size_t parse_elements(const std::string& text) {
     if (elements >= 1 && elements == std::floor(elements))
       return static_cast<std::size_t>(elements);
   }
-  throw InputError(in_quotes(text) +
+  throw InputError("--size: " + in_quotes(text) +
                    " is not a number of elements from 1 to 1g (such as 26m, 260k, 65537)");
 }
 
@@ -66,7 +66,10 @@ std::vector<Spec> with_ratios(const std::vector<Spec>& specs,
       add(with);
     }
   }
-  if (!used) throw InputError("--ratio: every compressor has a ratio already or takes none");
+  if (!used)
+    throw InputError(
+        "--ratio has no effect, because every compressor sets its ratio in its spec or has none; "
+        "leave --ratio out");
   return all;
 }
 

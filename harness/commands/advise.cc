@@ -160,14 +160,15 @@ std::vector<OptionInfo> advise_options() {
       hosts_option("8"),
       text_option("collective", "SPEC", "ring|twoshot", "collectives to choose from"),
       choice_option("codecs", "WHERE", "auto", {"auto", "cpu", "memory"},
-                    "codec times that rank the compressors: this CPU's (cpu), or the lower bound "
-                    "by the memory bandwidth of the GPU that computes (memory); auto takes the "
-                    "bound where the compute times are a GPU's"),
+                    "codec times for the ranking: this CPU's (cpu), or the lower bound by the "
+                    "memory bandwidth of the GPU that computes (memory); auto selects memory if "
+                    "the compute times are a GPU's"),
       real_option("max-error", "PERCENT", "10", {0, 1e6},
-                  "the advice also names the fastest compressor whose decoded gradient differs by "
-                  "no more"),
+                  "also recommend the fastest compressor whose relative error is at most this, in "
+                  "percent"),
       real_option("seconds", "S", "6", {0, 1e6},
-                  "time for measuring compressors; those that are not measured then are left out"),
+                  "time limit for measuring compressors, in seconds; compressors that are not "
+                  "measured by then are left out"),
       integer_option("seed", "N", "1", {0, 9e15}, "random seed of compressors that sample"),
       non_finite_option(),
       threads_option("each rank's encode and decode"),
@@ -180,20 +181,20 @@ std::vector<OptionInfo> advise_options() {
 Verb advise_verb() {
   return {
       .name = "advise",
-      .summary = "Advise on a compressor for a model and a network",
+      .summary = "Recommend compressors for a model and a network",
       .description =
-          "Ranks compressors and collectives by the predicted time of a training step, and says "
-          "what each costs: the error of its payloads, and the results of trainings with it. The "
-          "answer takes seconds.\n\n"
-          "The codec times and errors are measured on this machine, on a sample of the gradients: "
-          "some tensors of each kind and size. Step times are predicted by the models of `thinpipe "
-          "predict` and compared with those of `none` (fp32) and `bf16`, each with its fastest "
-          "collective. Where compute times are a GPU's, the codecs' lower bound by the GPU's "
-          "memory bandwidth decides, and the step with this CPU's codec stands beside it "
-          "(docs/advise.md).\n\n"
-          "The output has a table of compressors, tables for matrices, embeddings and vectors by "
-          "themselves, the recommended compressors, the lines that use them in a PyTorch job and "
-          "measure them by `thinpipe run`, and all assumptions.",
+          "Ranks compressors and collectives by the predicted time of a training step, and shows "
+          "the cost of each: the error of its payloads, and the results of earlier trainings with "
+          "it. The answer takes seconds.\n\n"
+          "The codec times (encode and decode) and errors are measured on this machine, on a "
+          "sample of the gradients: some tensors of each kind and size. Step times are predicted "
+          "by the models of `thinpipe predict` and compared with those of `none` (fp32) and "
+          "`bf16`, each with its fastest collective. If the compute times are a GPU's, the ranking "
+          "uses the lower bound of the codec times by the GPU's memory bandwidth, and the table "
+          "also shows the step time with this CPU's codec (docs/advise.md).\n\n"
+          "The output has a table of compressors, one table each for matrices, embeddings and "
+          "vectors, the recommended compressors, the lines that use them in a PyTorch job, the "
+          "`thinpipe run` command that measures them, and all assumptions.",
       .options = joined({advise_options(),
                          machine_model_options(),
                          {{.name = "json", .help = "print JSON for programs"}}}),

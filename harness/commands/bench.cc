@@ -157,8 +157,8 @@ Action prepare_bench(const Arguments& arguments) {
 OptionInfo benched_option() {
   OptionInfo option = compressor_option(true);
   option.help =
-      "name:key=value,...; key=a|b measures both values; by default all methods with "
-      "their defaults";
+      "name:key=value,...; key=a|b measures both values; by default all compressors with "
+      "their default parameters";
   return option;
 }
 
@@ -180,16 +180,17 @@ std::vector<OptionInfo> bench_options() {
       repeatable(text_option("tensor", "NAME", "", "tensor of the trace; by default the largest")),
       repeatable(text_option("threads,t", "N", "1", "threads for one encode; 1|2 measures both")),
       repeatable(text_option("simd", "NAME", "best",
-                             "instruction set of the kernels: avx3, avx2, sse4, neon, emu128 or "
-                             "another one that the CPU has; `all` measures each",
+                             "instruction set of the kernels: best (the CPU's best), avx3, avx2, "
+                             "sse4, neon, emu128 or another one that the CPU has; `all` measures "
+                             "each",
                              {"best", "all"})),
       repeatable(text_option("device", "NAME", "cpu",
                              "device of the compressors: cpu, or cuda (an NVIDIA GPU; "
                              "docs/gpu.md); cpu|cuda measures both",
                              {"cpu", "cuda"})),
       choice_option("residency", "WHERE", "memory", {"memory", "cache"},
-                    "inputs and outputs rotate through twice the last-level cache (memory) or stay "
-                    "cached (cache)"),
+                    "inputs and outputs rotate through twice the size of the last-level cache "
+                    "(memory), or stay cached (cache)"),
       integer_option("warmup", "N", "20", {1, 1e6},
                      "untimed steps before the timed ones; quality is the mean over their second "
                      "half"),
@@ -216,9 +217,10 @@ Verb bench_verb() {
       .summary = "Time compressors and compare them with the memory roofline",
       .description =
           "Times encode and decode of every compressor separately, on one tensor. The repetitions "
-          "of all compressors are interleaved in random order. The same run times reading the "
-          "tensor in 1, 2, 4 and 8 streams; the best of these is the roofline time t_R. The fourth "
-          "column is the encode time as a multiple of t_R. Before a time is reported, a second "
+          "of all compressors are interleaved in random order. The run also times reads of the "
+          "tensor in 1, 2, 4 and 8 streams; the shortest of these times is the roofline t_R. The "
+          "fourth column is the encode time as a multiple of t_R. "
+          "Before a time is reported, a second "
           "compressor instance decodes the payload, and the result is compared with that of the "
           "reference kernels. A wrong result is an error (exit code 4) and has no row.\n\n"
           "Encode includes the update of the error-feedback memory. `memory=none` in the spec "
@@ -228,7 +230,7 @@ Verb bench_verb() {
                     "thinpipe bench -c 'topk:memory=none,ratio=0.1|0.01|0.001'"},
                    {"Sparse methods at three ratios with every instruction set",
                     "thinpipe bench -c topk -c dgc -c sidco --ratio '0.1|0.01|0.001' --simd all"},
-                   {"All methods with one and with two threads",
+                   {"All compressors with one and with two threads",
                     "thinpipe bench --threads '1|2' --json bench.json"},
                    {"GPU implementations, each compared with the CPU implementation",
                     "thinpipe bench --device cuda --size '260k|2.6m|26m'"},

@@ -138,7 +138,7 @@ std::string to_text(const CompressOutcome& outcome, const Arguments& arguments) 
   for (const CompressedTensor& tensor : outcome.tensors)
     text += encoded_row(printable(tensor.info.name), sums_of({&tensor, 1}));
   text += encoded_row(fmt::format("all {}", outcome.tensors.size()), sums_of(outcome.tensors));
-  return text + fmt::format("step {}: {} in {} with all frames\n", outcome.step,
+  return text + fmt::format("step {}: {} in {}, with frame headers\n", outcome.step,
                             format_bytes(static_cast<double>(outcome.file_bytes)),
                             arguments.text("out"));
 }
@@ -269,7 +269,7 @@ Verb compress_verb() {
       .name = "compress",
       .summary = "Compress the tensors of a safetensors file",
       .description =
-          "Encodes every FP32 tensor of the file with a compressor of its own. Writes the "
+          "Encodes every FP32 tensor of the file with a compressor instance of its own. Writes the "
           "payloads, each in a self-describing frame (docs/wire-format.md); `thinpipe decompress` "
           "reads the frames. As in a trace, an entry `q:NAME` has the second moments of NAME.\n\n"
           "With --state, the compressors' state is read from the file if it exists, and written "
@@ -277,8 +277,8 @@ Verb compress_verb() {
           "atomically.\n\n"
           "Columns: ratio is dense bytes over encoded bytes; k-hat/k is the elements sent over the "
           "elements requested; error is the L2 distance between decoded values and input over the "
-          "L2 norm of the input, which is gradient plus error-feedback memory. Times are of a "
-          "first call, page faults included.",
+          "L2 norm of the input, which is gradient plus error-feedback memory. Times are those "
+          "of a first call and include page faults.",
       .options = {required(compressor_option(false)),
                   required(file_option("in,i", "FILE", "", "safetensors file with FP32 tensors")),
                   required(file_option("out,o", "FILE", "", "output file for the frames")),
@@ -312,9 +312,9 @@ Verb decompress_verb() {
           .summary = "Decode a file of `thinpipe compress`",
           .description =
               "Reads a file of frames, decodes every payload as its frame specifies, and writes "
-              "the tensors to a safetensors file. Checks every length, both checksums and every "
-              "payload. For a bad file, exits with 2 and names frame and field. The output is "
-              "written atomically.\n\n"
+              "the tensors to a safetensors file. Checks every length, the checksums of header and "
+              "payload, and every payload. For a bad file, exits with 2 and names the frame and "
+              "the field. The output is written atomically.\n\n"
               "Tensors of a step that was only accumulated decode to zeros. The payload of an EF21 "
               "compressor decodes to the change since the previous step.",
           .options = {required(file_option("in,i", "FILE", "", "file of frames")),

@@ -264,8 +264,9 @@ std::vector<OptionInfo> gate_options() {
                      "maximum number of looks at the results, each after twice as many pairs; by "
                      "default the policy's, 3"),
       choice_option("times", "WHICH", "ratios", {"ratios", "all", "none"},
-                    "times compared with a stored baseline: ratios to a reference time of the same "
-                    "launch, also seconds (same machine only), or none"),
+                    "times to compare with a stored baseline: ratios to a reference time of the "
+                    "same launch (ratios), also seconds, on the same machine only (all), or no "
+                    "times (none)"),
       {.name = "strict", .help = "exit with 3 if a result is unclear"},
       {.name = "all", .help = "also show unchanged metrics"},
       integer_option("seed", "N", "1", {0, 9e15}, "random seed of the order within a pair"),
@@ -273,7 +274,8 @@ std::vector<OptionInfo> gate_options() {
       file_option("junit", "FILE", "", "write a JUnit XML report; - for standard output"),
       file_option("json", "FILE", "", "write all results as JSON; - for standard output"),
       {.name = "github",
-       .help = "print one annotation, and append the summary to $GITHUB_STEP_SUMMARY"}};
+       .help = "print one GitHub Actions annotation, and append the summary to "
+               "$GITHUB_STEP_SUMMARY"}};
 }
 
 }  // namespace
@@ -284,13 +286,13 @@ Verb gate_verb() {
       .summary = "Fail on regressions in time, size or quality",
       .description =
           "Measures the command after -- and compares it with an older build (--baseline-exe) or "
-          "with stored records (--baseline). Bytes and passes must be equal, and quality must stay "
-          "within bounds. Two builds are timed in interleaved pairs, each build in a process of "
-          "its own. The ratio of their times is the Hodges-Lehmann estimate over the logarithms, "
-          "with the interval of the signed-rank test. A metric is worse if this interval lies "
-          "entirely beyond the margin. While a result is unclear, the gate doubles the number of "
-          "pairs and looks again, up to --looks times. A result that stays unclear is a "
-          "warning.\n\n"
+          "with stored records (--baseline). Bytes and passes over the data must be equal, and "
+          "quality must stay within bounds. Two builds are timed in interleaved pairs, each build "
+          "in a process of its own. The ratio of their times is the Hodges-Lehmann estimate over "
+          "the logarithms, with the confidence interval of the signed-rank test. A metric is worse "
+          "if this interval lies entirely beyond the margin. While a result is unclear, the gate "
+          "doubles the number of pairs and looks again, up to --looks times. A result that stays "
+          "unclear is a warning.\n\n"
           "Exits with 0 if nothing is worse, 1 if something is worse, 3 if a result is unclear "
           "(--strict) and 4 if a point failed. Exits with 5 if something could not be compared: a "
           "metric that only one side has, another machine, or no metric at all.",

@@ -106,9 +106,12 @@ Verb history_verb() {
               "Then prints the newest value, and its deviation from the values since the last step "
               "change. Times in seconds are taken from the machine of the newest launch only.",
           .options = {folder_option("dir", "DIR", ".", "folder of record files"),
-                      text_option("point", "GLOB", "*", "only points whose id matches"),
+                      text_option("point", "GLOB", "*",
+                                  "only points whose id matches, such as 'topk*'"),
                       {.name = "json", .help = "print JSON for programs"}},
-          .positionals = {{.name = "METRIC", .help = "metric of records: encode_over_read"}},
+          .positionals = {{.name = "METRIC",
+                           .help = "metric of records, such as encode_over_read; see `thinpipe "
+                                   "list metrics`"}},
           .examples = {{"Encode time of top-k relative to reading the tensor",
                         "thinpipe history encode_over_read --dir records --point 'topk*'"}},
           .prepare = prepare_history};

@@ -107,7 +107,8 @@ Verb net_show_verb() {
       .description =
           "Prints hosts, switches and links, and the maximum TCP goodput: from one host to "
           "another, and with all hosts sending at once. Creates and measures nothing; `thinpipe "
-          "net verify` measures.\n\n" +
+          "net verify` measures. Below, the default of a setting is in parentheses after its "
+          "name.\n\n" +
           topology_help(),
       .options =
           {

@@ -105,8 +105,8 @@ std::vector<OptionInfo> job_options(std::vector<OptionInfo> own) {
                     "append a record of the job to the records in this folder, for `thinpipe "
                     "report` and `thinpipe gate`"),
       text_option("compressor,c", "NAME", "",
-                  "the job's compressor in the record; by default that of thinpipe.torch's hook, "
-                  "or `none`"),
+                  "compressor that the record names (the job does not change); by default that of "
+                  "thinpipe.torch's hook, or `none`"),
       integer_option("warmup", "N", "2", {0, 1e6},
                      "steps at the beginning that the step time leaves out"),
       {.name = "no-calibration", .help = "do not calibrate the links before the job"},
@@ -241,10 +241,10 @@ Verb net_exec_verb() {
       .summary = "Run any program between emulated hosts",
       .description =
           "Builds a network of emulated hosts, throttles its links, and runs a program on one of "
-          "the hosts: a copy, a client, a test suite, a shell. --serve starts programs on other "
-          "hosts before it and ends them after it. Hosts reach each other by name (host0, host1, "
-          "...) and by address (host0 is 198.18.0.1, host1 198.18.0.2, ...). Nothing outside the "
-          "network is reachable. The file system is this machine's.\n\n"
+          "the hosts: a copy, a client, a test suite, a shell. --serve starts other programs on "
+          "the hosts before the program, and ends them after the program. Hosts reach each other "
+          "by name (host0, host1, ...) and by address (host0 is 198.18.0.1, host1 198.18.0.2, "
+          "...). Nothing outside the network is reachable. The file system is this machine's.\n\n"
           "The environment of every program has THINPIPE_HOST, the name of its host, and "
           "THINPIPE_HOST_ADDRESSES, the addresses of all hosts. At the end, the traffic of each "
           "host is printed to stderr. The exit code is the program's.",
@@ -253,7 +253,7 @@ Verb net_exec_verb() {
               text_option("on", "HOST", "host0", "host that runs the command"),
               repeatable(text_option("serve", "HOST:COMMAND", "",
                                      "run this command on this host with /bin/sh, from before the "
-                                     "program until after it")),
+                                     "program's start until after its end")),
               real_option("wait", "S", "5", {0, 3600},
                           "timeout for each --serve command to listen on a TCP or UDP port, in "
                           "seconds; commands that end are not waited for"),
@@ -279,7 +279,8 @@ Verb net_torchrun_verb() {
           std::string("Builds a network of emulated hosts, throttles its links, and starts your "
                       "unchanged training script on every host. Each rank has torchrun's "
                       "environment: RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, "
-                      "ROLE_RANK, MASTER_ADDR and MASTER_PORT, and gloo's interface.\n\n") +
+                      "ROLE_RANK, MASTER_ADDR and MASTER_PORT. GLOO_SOCKET_IFNAME and "
+                      "NCCL_SOCKET_IFNAME name the throttled interface.\n\n") +
           kAboutJobs +
           "\n\n`thinpipe.torch.ddp_hook` compresses the job's gradients, and "
           "`thinpipe_capture` records them.",

@@ -191,7 +191,8 @@ Action prepare_network(const Arguments& arguments) {
       if (link_probes(planned).empty())
         throw InputError(fmt::format("topology '{}' with link '{}': {}", spec.to_string(),
                                      link.to_string(),
-                                     hosts < kPair ? "one host has no peer to exchange traffic with"
+                                     hosts < kPair ? "one host has no peer to exchange traffic "
+                                                     "with; expected --ranks of at least 2"
                                      : !links_without_probe(planned).empty()
                                          ? "every path loses, reorders or unevenly delays "
                                            "frames, so no goodput can be expected. Without "
@@ -439,8 +440,9 @@ Verb net_verify_verb() {
           {
               repeatable(link_option("links as for `thinpipe run`")),
               text_option("only", "LIST", "",
-                          "measure only these, separated by commas: goodput, rtt, loss, burst, "
-                          "change, tools"),
+                          "measure only these, separated by commas: goodput, rtt, loss, burst "
+                          "(token-bucket depth), change (latency of a rate change), tools (iperf3 "
+                          "and ping)"),
               {.name = "quick", .help = "the same as --only goodput,rtt --seconds 0.5"},
               topology_option(),
               hosts_option(),

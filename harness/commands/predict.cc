@@ -182,10 +182,10 @@ class SweepPredictor {
     if (names.empty())
       throw InputError(fmt::format(
           "{}: no codec times of a compressor{}; expected points of `thinpipe run` without overlap "
-          "and servers",
+          "and without parameter servers",
           records.file.string(),
           options.device == kDeviceCpu ? "" : " with --device " + options.device));
-    print_note(fmt::format("without --compressor: predicting those of {}: {}",
+    print_note(fmt::format("without --compressor, the compressors of {} are predicted: {}",
                            records.file.string(), fmt::join(names, " ")));
   }
 
@@ -278,11 +278,12 @@ std::vector<OptionInfo> predicting_options() {
                   "use codec times and payload sizes from a run's records (its folder, or "
                   "records.jsonl) instead of measuring them"),
       choice_option("device", "NAME", kDeviceCpu, {kDeviceCpu, kDeviceCuda},
-                    "device of the points of --codec-times; with cuda, every rank is assumed to "
-                    "have such a GPU"),
+                    "device whose points of --codec-times are used; with cuda, every rank is "
+                    "assumed to have such a GPU"),
       file_option("records", "RUN", "",
-                  "predict the points of a run from its recorded codec times and links, and print "
-                  "predicted and measured times; other options except --json have no effect"),
+                  "predict the points of a run (its folder, or records.jsonl) from its recorded "
+                  "codec times and links, and print predicted and measured times; other options "
+                  "except --json have no effect"),
   };
 }
 
@@ -294,17 +295,18 @@ Verb predict_verb() {
       .summary = "Predict the results of `thinpipe run` from models",
       .description =
           "Predicts a sweep of `thinpipe run` from models. No ranks are started and no links are "
-          "throttled, so links may be faster and ranks more (up to 1024) than a machine can "
-          "emulate. A step consists of the captured compute time, the codec time and the exchange. "
+          "throttled, so links may be faster, and ranks more numerous (up to 1024), than a machine "
+          "can emulate. "
+          "A step consists of the captured compute time, the codec time and the exchange. "
           "Each message costs a fixed time, plus its bytes over the TCP goodput, less the bytes "
           "that pass at once from the links' token buckets (docs/predict.md).\n\n"
           "Codec times and payload sizes are measured on the trace, for about half a second per "
           "compressor; --codec-times takes them from a run's records. Every rank is assumed to "
           "have a machine like this one, unless --cores sets the number of cores that all ranks "
           "share.\n\n"
-          "The output ends with the break-even rate of every compressor. On slower links, its "
-          "predicted step is shorter than that of the baselines: `none` (fp32) and `bf16`, which "
-          "sums in 16 bits (--baseline).",
+          "The output ends with the break-even rate of every compressor. On slower links, the "
+          "compressor's predicted step is shorter than the steps of the baselines: `none` (fp32) "
+          "and `bf16`, which sums in 16 bits (--baseline).",
       .options = joined({{sweep_trace_option()},
                          sweep_axis_options(),
                          sweep_step_options(),

@@ -95,7 +95,7 @@ Page records_page(const Records& records, const char* what,
   if (records.points.empty())
     throw InputError(records.file.string() +
                      ": no finished point yet, so there is nothing to report; let the measurement "
-                     "end one (run and train continue with --resume)");
+                     "finish a point (run and train continue with --resume)");
   return {records.file,
           what,
           [=](ReportFormat format) { return render(records, format); },
@@ -296,8 +296,8 @@ Verb report_verb() {
                               "write one figure as a file, by default as svg; list prints the "
                               "names of the figures"),
                   {.name = "history",
-                   .help = "show the history of all launches in the folder's *.jsonl files, also "
-                           "of a run, over the time of their start"},
+                   .help = "show the history of all launches in the folder's *.jsonl files over "
+                           "their start times, also for a run"},
                   text_option("time-scale", "F", "",
                               "use only points with this time dilation factor, and show how others "
                               "agree with them"),

@@ -86,9 +86,9 @@ Verb reproduce_verb() {
               "It shows the paper's values beside the measured ones, and checks the paper's "
               "finding by rules that are fixed before the measurement. A recipe runs some commands "
               "of thinpipe one after the other. Finished commands are not repeated, so the same "
-              "command line continues an interrupted recipe. DIR gets a page for each recipe, "
-              "NAME.md, and a list of all, README.md. docs/reproduce.md describes the recipes and "
-              "how to write one.",
+              "command line continues an interrupted recipe. The folder of --out gets a page for "
+              "each recipe (NAME.md) and a list of all recipes (README.md). docs/reproduce.md "
+              "describes the recipes and how to write one.",
           .options = {{.name = "list", .help = "list the recipes with requirements and duration"},
                       {.name = "print",
                        .help = "print the files of recipes, as templates; `shared` is the file "
@@ -102,7 +102,7 @@ Verb reproduce_verb() {
                            .required = false,
                            .repeatable = true,
                            .suggestions = recipe_names()}},
-          .examples = {{"Does DGC with 0.1 % learn as well as without compression?",
+          .examples = {{"Check whether DGC with 0.1 % learns as well as without compression",
                         "thinpipe reproduce dgc-fig3"},
                        {"All recipes, which takes several nights",
                         "thinpipe reproduce --all --out results"}},

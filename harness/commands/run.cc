@@ -57,7 +57,8 @@ std::vector<OptionInfo> hosts_options() {
       {.name = "shape-anyway",
        .help = "throttle even an interface of the default route or of the control connection"},
       text_option("shape-prefix", "WORDS", "",
-                  "prefix of the program that throttles, which needs CAP_NET_ADMIN: `sudo -n`"),
+                  "prefix of the program that throttles, which needs CAP_NET_ADMIN, such as `sudo "
+                  "-n`"),
       real_option("lease", "S", "15", {1, 3600},
                   "lease of a throttled interface, in seconds: a host that does not hear from this "
                   "machine for so long restores its interface"),
@@ -124,7 +125,7 @@ void check_hosts(const HostsOptions& hosts, const SweepOptions& options, bool li
 
 OptionInfo compute_option() {
   return choice_option("compute", "HOW", "wait", {"wait", "work"},
-                       "compute phases only wait for the captured time, as where a GPU computes "
+                       "compute phases only wait for the captured time, as if a GPU computed "
                        "(wait), or use as much CPU time, as in a job whose ranks share this "
                        "machine's CPUs (work)");
 }
@@ -191,6 +192,13 @@ OptionInfo engine_option() {
                        "carry payloads over emulated links between real ranks (emulation), or "
                        "simulate ranks and links with SimGrid, for more ranks than this machine "
                        "can run (simgrid; docs/simulation.md)");
+}
+
+// Returns the options that apply to simulated ranks only.
+std::vector<OptionInfo> simulated_machine_options() {
+  std::vector<OptionInfo> options = machine_model_options();
+  for (OptionInfo& option : options) option.help = "with --engine simgrid: " + option.help;
+  return options;
 }
 
 Action prepare_run(const Arguments& arguments) {
@@ -265,7 +273,7 @@ Verb run_verb() {
                                          "measurements of each point, in random order")},
                          sweep_replay_options(),
                          {compute_option(), sweep_device_option(), engine_option()},
-                         machine_model_options(),
+                         simulated_machine_options(),
                          sweep_checking_options("1"),
                          sweep_value_options(),
                          {sweep_resume_option(), shard_option()},

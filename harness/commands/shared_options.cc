@@ -81,8 +81,8 @@ int threads_of(const Arguments& arguments) {
 
 OptionInfo simd_option() {
   return text_option("simd", "NAME", "best",
-                     "instruction set of the kernels: avx3, avx2, sse4, neon, emu128 or another "
-                     "one that the CPU has",
+                     "instruction set of the kernels: best (the CPU's best), avx3, avx2, sse4, "
+                     "neon, emu128 or another one that the CPU has",
                      {"best"});
 }
 
@@ -170,7 +170,12 @@ int hosts_of(const Arguments& arguments, const TopologySpec& spec) {
 
 std::optional<double> given_message_time(const Arguments& arguments) {
   const std::string& text = arguments.text("message-time");
-  return text == kMeasured ? std::nullopt : std::optional(parse_time(text));
+  if (text == kMeasured) return std::nullopt;
+  try {
+    return parse_time(text);
+  } catch (const InputError& error) {
+    throw InputError(std::string("--message-time: ") + error.what());
+  }
 }
 
 std::vector<OptionInfo> machine_model_options() {

@@ -268,7 +268,7 @@ std::vector<OptionInfo> sweep_axis_options() {
                              "link's name ('host3:sine:...') restricts a part to that link; or a "
                              "file; see `thinpipe net play`")),
       repeatable(text_option("straggler", "SPEC", "none",
-                             "hosts that compute longer than recorded in the trace: parts such as "
+                             "hosts with longer or varying compute times: parts such as "
                              "'host3:compute=2' or 'hosts:jitter=0.2' joined by `;` "
                              "(docs/stragglers.md)")),
       topology_option(),
@@ -296,8 +296,8 @@ std::vector<OptionInfo> sweep_replay_options() {
                            .specs = collective_words(),
                            .repeatable = true};
   OptionInfo compute_scale = real_option("compute-scale", "X", "1", {0, 1000},
-                                         "factor on the captured compute time; 0 removes the "
-                                         "compute time");
+                                         "factor on the compute time; 0 removes the compute "
+                                         "time");
   return joined({{collective},
                  bucketing_options(),
                  {compute_scale, time_scale_option(),
@@ -348,8 +348,8 @@ OptionInfo sweep_out_option() {
 std::vector<OptionInfo> sweep_checking_options(const std::string& every) {
   return {
       integer_option("check-every", "N", every, {0, 1e6},
-                     "check the aggregate against a reference in every N-th step, or every N-th "
-                     "exchange where steps are between exchanges; 0 never checks"),
+                     "check the aggregate against a reference in every N-th step, or in every N-th "
+                     "exchange if there are steps without exchange; 0 never checks"),
       {.name = "timeout",
        .old_name = "patience",
        .value_name = "S",
@@ -357,7 +357,7 @@ std::vector<OptionInfo> sweep_checking_options(const std::string& every) {
        .default_value = "30",
        .help = "timeout of a step, in seconds (multiplied by a --time-scale above 1), on top of "
                "ten times the expected duration of an uncompressed step with the schedule's "
-               "outages; the point then fails",
+               "outages; a point with a slower step fails",
        .minimum = 0.1,
        .maximum = 1e6},
       {.name = "share-machine",

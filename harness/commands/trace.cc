@@ -19,6 +19,7 @@
 #include "harness/machine/machine.h"
 #include "harness/options/arguments.h"
 #include "harness/options/terminal.h"
+#include "reports/text/phrases.h"
 #include "workloads/synthetic/synthetic.h"
 #include "workloads/trace/trace.h"
 #include "workloads/trace/trace_format.h"
@@ -172,7 +173,8 @@ int verify_trace(const Trace& trace, bool as_json) {
   else if (trace.generated())
     write_text(fmt::format("{}: generated on demand; no files to verify\n", folder));
   else
-    write_text(fmt::format("{}: {} gradient files, all hashes match\n", folder, files));
+    write_text(
+        fmt::format("{}: {}, all hashes match\n", folder, counted(files, "gradient file")));
   if (!as_json && !trace.complete())
     write_text(fmt::format("{}: incomplete: {}\n", folder, why_incomplete(trace)));
   return trace.complete() ? kExitGood : kExitFailed;
@@ -220,8 +222,8 @@ Verb trace_verify_verb() {
               "mismatch, exits with 2 and names the first file that differs. For an incomplete "
               "capture (a lost rank, or an interruption) with correct hashes, exits with 4 and "
               "prints the reason; such a trace can be opened, and its steps are complete. "
-              "Synthetic traces have no files. For a fit, checks the files of the trace that it "
-              "imitates.",
+              "A synthetic trace has no files; with dist=fit, the files of the captured trace that "
+              "it imitates are checked.",
           .options = {kJson},
           .positionals = {kFolder},
           .examples = {{"Check a copied trace", "thinpipe trace verify trace"}},

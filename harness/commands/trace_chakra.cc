@@ -101,7 +101,7 @@ std::vector<OptionInfo> chakra_options() {
                   "with chakra: use codec times and payload sizes from a run's records (its "
                   "folder, or records.jsonl) instead of measuring them"),
       choice_option("device", "NAME", kDeviceCpu, {kDeviceCpu, kDeviceCuda},
-                    "device of the points of --codec-times"),
+                    "device whose points of --codec-times are used"),
       non_finite_option(),
   };
 }

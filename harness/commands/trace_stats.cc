@@ -208,8 +208,9 @@ std::vector<double> parse_ratios(const std::string& text) {
   for (const std::string& part : split(text, ',')) {
     const auto ratio = parse_number<double>(part, 0, 1);
     if (!ratio || *ratio == 0)
-      throw InputError("--ratios: expected fractions above 0 and up to 1, as 0.1,0.01, found " +
-                       in_quotes(part));
+      throw InputError(
+          "--ratios: expected fractions above 0 and up to 1, such as 0.1,0.01, found " +
+          in_quotes(part));
     ratios.push_back(*ratio);
   }
   return ratios;

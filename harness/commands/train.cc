@@ -35,8 +35,9 @@ std::vector<OptionInfo> model_options() {
                   "signum:lr=0.001; by default the model's"),
       text_option("lr-schedule", "SPEC", "constant",
                   "learning-rate schedule: constant, step:at=0.5/0.75,factor=0.1, decay, cosine, "
-                  "or plateau:after=2,factor=0.25, which counts evaluations; each with "
-                  "warmup=0.05"),
+                  "or plateau:after=2,factor=0.25 (after 2 evaluations without improvement); each "
+                  "also takes warmup=0.05; times below 1 are fractions of the training, others are "
+                  "steps"),
       real_option("clip", "X", "0", {0}, "maximum norm of the mean gradient; 0 disables clipping"),
       real_option("local-clip", "X", "0", {0},
                   "maximum norm of each worker's own gradient before compression, times the root "
@@ -90,6 +91,17 @@ std::vector<OptionInfo> axis_options() {
     option.letter = 'w';
     option.help = "number of workers, each on an emulated host; 2|4|8 trains with each";
   }
+  return options;
+}
+
+// Returns the options of values. In a training, the seed has more effects than in a sweep.
+std::vector<OptionInfo> training_value_options() {
+  std::vector<OptionInfo> options = sweep_value_options();
+  for (OptionInfo& option : options)
+    if (option.name == "seed")
+      option.help =
+          "random seed of the initial weights, the order of the data, augmentation, the order of "
+          "points, and compressors that sample";
   return options;
 }
 
@@ -172,8 +184,9 @@ Verb train_verb() {
       .summary = "Train with compressed gradients over throttled links",
       .description =
           "Trains a model with one process per worker, each on an emulated host. In every step, "
-          "each worker computes its gradient. The step is then timed as in `thinpipe run`. The "
-          "worker waits for the compute time that a worker needs alone on this machine. Gradients "
+          "each worker first computes its gradient, which is not timed. The step is then timed as "
+          "in `thinpipe run`. Each worker waits for the compute time of one worker alone on this "
+          "machine (--compute-time). Gradients "
           "are compressed when they are ready, exchanged over the throttled links and decoded. "
           "Their mean updates the parameters, which are bit-identical on all workers. Every "
           "compressor is trained on every link with every seed. Records have loss and held-out "
@@ -192,7 +205,7 @@ Verb train_verb() {
                          {sweep_device_option()},
                          time_and_capture_options(),
                          sweep_checking_options("50"),
-                         sweep_value_options(),
+                         training_value_options(),
                          {sweep_resume_option()}}),
       .examples =
           {{"Accuracy loss and time saving of top-k on a slow link",

@@ -37,7 +37,8 @@ const Named* find_named(const std::vector<Named>& all, const std::string& name) 
 [[noreturn]] void unknown_verb(const std::string& word) {
   std::vector<std::string> names;
   for (const Verb& verb : verbs()) names.push_back(split(verb.name, ' ')[0]);
-  throw InputError("unknown verb " + in_quotes(word) + did_you_mean(word, names));
+  throw InputError("unknown command " + in_quotes(word) + " (see 'thinpipe --help')" +
+                   did_you_mean(word, names));
 }
 
 bool is_option(const std::string& word) { return !word.empty() && word[0] == '-'; }
@@ -53,14 +54,15 @@ Chosen choose(const std::vector<std::string>& words) {
   if (words.size() == 1 || is_option(words[1])) return {.group = group, .rest = rest_from(1)};
   if (const Verb* verb = find_named(verbs(), words[0] + " " + words[1]))
     return {.verb = verb, .rest = rest_from(2)};
-  throw InputError("unknown verb " + in_quotes(words[0] + " " + words[1]) +
+  throw InputError("unknown command " + in_quotes(words[0] + " " + words[1]) + " (see 'thinpipe " +
+                   words[0] + " --help')" +
                    did_you_mean(words[1], verbs_of_group(words[0], verbs())));
 }
 
 std::string text_without_verb(const VerbGroup* group, const Arguments& arguments) {
   if (group) {
     if (!arguments.help())
-      throw InputError("'" + group->name + "' needs a verb; see 'thinpipe " + group->name +
+      throw InputError("'" + group->name + "' needs a command; see 'thinpipe " + group->name +
                        " --help'");
     return group_help(*group, verbs());
   }
@@ -68,7 +70,7 @@ std::string text_without_verb(const VerbGroup* group, const Arguments& arguments
   if (arguments.flag("version")) return "thinpipe " THINPIPE_VERSION "\n";
   if (arguments.flag("man")) return man_page(command_verb(), verbs(), THINPIPE_VERSION);
   if (arguments.given("completion")) return completion_script(arguments.text("completion"));
-  throw InputError("a verb is missing; see 'thinpipe --help'");
+  throw InputError("a command is missing; see 'thinpipe --help'");
 }
 
 Action printing(const std::string& text) {

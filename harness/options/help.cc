@@ -179,8 +179,8 @@ std::string verb_help(const Verb& verb) {
 std::string command_help(const Verb& command, const std::vector<Verb>& verbs,
                          const std::vector<VerbGroup>& groups) {
   std::string text = "thinpipe: " + command.summary +
-                     "\n\nUsage: thinpipe VERB [OPTIONS]\n       thinpipe VERB --help\n\n";
-  text += wrap(command.description, 0) + "\n\nVerbs:\n";
+                     "\n\nUsage: thinpipe COMMAND [OPTIONS]\n       thinpipe COMMAND --help\n\n";
+  text += wrap(command.description, 0) + "\n\nCommands:\n";
   std::vector<std::string> listed;
   for (const Verb& verb : verbs) {
     const std::string word = verb.name.substr(0, verb.name.find(' '));
@@ -202,7 +202,7 @@ std::string command_help(const Verb& command, const std::vector<Verb>& verbs,
 
 std::string group_help(const VerbGroup& group, const std::vector<Verb>& verbs) {
   std::string text = "thinpipe " + group.name + ": " + group.summary + "\n\nUsage: thinpipe " +
-                     group.name + " VERB [OPTIONS]\n\nVerbs:\n";
+                     group.name + " COMMAND [OPTIONS]\n\nCommands:\n";
   for (const Verb& verb : verbs)
     if (verb.name.starts_with(group.name + " "))
       text += two_columns(verb.name, verb.summary, kVerbColumn);
@@ -220,11 +220,11 @@ std::string man_page(const Verb& command, const std::vector<Verb>& verbs,
                      const std::string& version) {
   std::string out = ".TH THINPIPE 1 \"\" \"thinpipe " + version + "\" \"User Commands\"\n";
   out += ".SH NAME\nthinpipe \\- " + escaped(command.summary) + "\n";
-  out += ".SH SYNOPSIS\n.B thinpipe\n.I VERB\n[\\fIOPTIONS\\fR]\n";
+  out += ".SH SYNOPSIS\n.B thinpipe\n.I COMMAND\n[\\fIOPTIONS\\fR]\n";
   out += ".SH DESCRIPTION\n" + paragraphs(command.description);
   out += ".SH OPTIONS\n" + options_section(command) +
-         entry("-h, --help", "print help; also after a verb");
-  out += ".SH VERBS\n";
+         entry("-h, --help", "print help; also after a command");
+  out += ".SH COMMANDS\n";
   for (const Verb& verb : verbs) {
     out += ".SS " + escaped(usage_line(verb)) + "\n" + escaped(verb.summary) + ".\n.PP\n";
     out += paragraphs(verb.description) + options_section(verb) + examples(verb);

@@ -147,7 +147,7 @@ std::vector<std::string> pairs_left_out(const SweepOptions& options) {
   return pairs;
 }
 
-void check_fragments(const SweepOptions& options, const Trace& trace) {
+void check_fragments(const SweepOptions& options) {
   for (const Bucketing& bucketing : options.bucketings) {
     if (!bucketing.takes_turns()) continue;
     if (bucketing.local_steps < bucketing.fragments)
@@ -167,7 +167,6 @@ void check_fragments(const SweepOptions& options, const Trace& trace) {
                                             to_string(bucketing.granularity)));
     if (bucketing.overlap != Overlap::kNone)
       refuse_fragments(options, "--overlap bucket: a fragment leaves after a whole local step");
-    plan_buckets(trace.tensors(), kUncompressed, bucketing);  // throws for too few tensors
     for (const CompressorRules& compressor : options.compressors)
       for (const Spec& spec : compressor.specs())
         if (make_compressor(spec, {"", {1}, 1}, {})->period() > 1)
@@ -301,7 +300,10 @@ void warn_of_rules(const std::vector<CompressorRules>& compressors, const Trace&
 
 void check_sweep(const SweepOptions& options, const Trace& trace) {
   warn_of_rules(options.compressors, trace);
-  check_fragments(options, trace);
+  check_fragments(options);
+  for (const Bucketing& bucketing : options.bucketings)
+    if (bucketing.takes_turns())
+      plan_buckets(trace.tensors(), kUncompressed, bucketing);  // throws for too few tensors
   if (options.simulated) {
     check_collectives(options);
     check_epochs(options);

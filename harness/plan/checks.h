@@ -43,9 +43,8 @@ void check_trace_suffices(const SweepOptions& options);
 /// compressor's payloads: "topk:ratio=0.1 with COLLECTIVE".
 std::vector<std::string> pairs_left_out(const SweepOptions& options);
 
-/// @throws InputError for fragments of the model with an option that fragments cannot have, and for
-/// more fragments than tensors
-void check_fragments(const SweepOptions& options, const Trace& trace);
+/// @throws InputError for fragments of the model with an option that fragments cannot have
+void check_fragments(const SweepOptions& options);
 
 /// @throws InputError when a requested time scale cannot be run.
 void check_time_scales(const SweepOptions& options);

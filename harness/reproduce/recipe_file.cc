@@ -387,8 +387,10 @@ std::vector<std::string> recipe_names() {
 std::string_view recipe_text(const std::string& name) {
   const auto file = recipe_files().find(name);
   if (file != recipe_files().end()) return file->second;
-  throw InputError("no recipe " + in_quotes(name) + did_you_mean(name, recipe_names()) +
-                   "; `thinpipe reproduce --list` shows all, and a file's name ends with .toml");
+  throw InputError("no recipe " + in_quotes(name) +
+                   " (`thinpipe reproduce --list` lists all; the name of a recipe file ends with "
+                   ".toml)" +
+                   did_you_mean(name, recipe_names()));
 }
 
 Recipe find_recipe(const std::string& name) {

@@ -252,7 +252,11 @@ int run_train(TrainOptions options) {
   options.learner.squares =
       std::any_of(options.sweep.compressors.begin(), options.sweep.compressors.end(), need_squares);
   options.learner = parse_learner_options(options.learner.to_json());
-  check_on_device(options.sweep);  // before anything is computed or written
+  // Before anything is computed or written. check_sweep() makes all checks, but needs the model.
+  check_on_device(options.sweep);
+  check_fragments(options.sweep);
+  check_collectives(options.sweep);
+  check_time_scales(options.sweep);
   const Records before = records_there(options);
   // Checked before model.json is written, which a refused run must not change.
   if (options.sweep.resume) check_same_settings(before, options.sweep, settings_of(options));

@@ -113,7 +113,7 @@ constexpr LinkPreset kPresets[] = {
     {"ethernet-10g", "rate=10gbit,overhead=24", "10 Gigabit Ethernet, wire framing counted",
      "Ethernet (IEEE 802.3), as ethernet-1g"},
     {"wan-100ms", "rate=100mbit,delay=50ms,queue=1bdp",
-     "data centres an ocean apart, 100 ms round trip",
+     "datacentres an ocean apart, 100 ms round trip",
      "round trip: California to Tokyo 102.5 ms, Virginia to Frankfurt 88.6 ms between AWS regions "
      "(averages published in April 2017); rate: ours, for a WAN far thinner than the LAN, the "
      "setting of Hsieh et al. (Gaia, NSDI 2017); queue: one round trip of the rate (Villamizar and "

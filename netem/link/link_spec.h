@@ -19,11 +19,11 @@ enum class Shaper { kTbf, kHtb, kNetem };
 /// pushes back on TCP. kSwitch: on ingress of the switch, where a full queue drops frames.
 enum class Place { kSender, kSwitch };
 
-/// Distribution of a frame's delay around its mean. kTable is read from a file.
+/// Distribution of frames' delays around their mean. kTable is read from a file.
 enum class DelayDistribution { kUniform, kNormal, kPareto, kParetoNormal, kTable };
 
-/// Probability that a frame is affected, and the correlation with the frame before. Both in
-/// percent.
+/// Probability that netem affects a frame, and the correlation of netem's draw for the frame with
+/// the draw for the frame before (netem/link/qdisc.h). Both in percent.
 struct Chance {
   double percent = 0;
   double correlation = 0;
@@ -42,7 +42,7 @@ struct GilbertElliott {
   double mean_loss() const;
 };
 
-/// Impairment of the frames of one direction, all of it by netem.
+/// Impairments of the frames of one direction. netem applies all of them.
 struct Impairment {
   std::chrono::nanoseconds delay{0};
   std::chrono::nanoseconds jitter{0};  ///< standard deviation; for kUniform the half-width
@@ -63,7 +63,7 @@ struct Impairment {
   bool operator==(const Impairment&) const = default;
 };
 
-/// One direction of one host's link.
+/// One direction of a link.
 struct Direction {
   double rate = 0;             ///< bit/s of Ethernet frames, as qdiscs count; 0: not throttled
   std::uint32_t burst = 0;     ///< token-bucket depth in bytes; 0 until with_defaults()
@@ -95,11 +95,11 @@ struct LinkSpec {
   LinkSpec with_defaults() const;
 
   bool throttled() const { return up.rate > 0 || down.rate > 0; }
-  /// Returns the rate of the slower throttled direction in bit/s. A path between two such hosts
-  /// carries this rate.
+  /// Returns the rate of the slower throttled direction in bit/s; 0 if neither is throttled. A path
+  /// between two hosts with this link has this rate.
   double rate() const;
   /// Returns the one-way delay between two hosts with this link, in s: the uplink's plus the
-  /// downlink's. A trunk adds to a path the delay of one direction; returns the mean of both.
+  /// downlink's. For a trunk, which a path crosses once, returns the mean of both directions.
   double delay() const;
   double round_trip() const { return 2 * delay(); }  ///< RTT between two hosts with this link, s
   /// Returns the highest TCP goodput between two hosts with this link, in bit/s of payload, while
@@ -154,6 +154,7 @@ std::uint32_t default_burst(double rate, int frame_bytes = kFrameBytes);
 LinkSpec parse_link_spec(std::string_view text);
 
 /// Expands alternatives: `rate=10mbit|100mbit` gives two links, as does `lte|wifi`.
+/// @throws InputError as parse_link_spec, and for more than kMaxAlternatives links (base/text.h).
 std::vector<LinkSpec> expand_link_specs(std::string_view text);
 
 /// A named link, modelled on a real network: `--link lte` means `--link` with the preset's spec.

@@ -85,7 +85,8 @@ class Netlink {
   bool is_up(const std::string& interface);     ///< administratively up (IFF_UP)
   bool is_loopback(const std::string& interface);
   std::uint32_t mtu(const std::string& interface);
-  /// @param with_route  also adds the route to the network of `cidr`
+  /// Adds an IPv4 address with the length of its network's prefix, such as 198.18.0.1/16.
+  /// @param with_route  also adds the route to this network
   void add_address(const std::string& interface, const std::string& cidr, bool with_route = true);
   std::string hardware_address(const std::string& interface);  ///< such as 02:00:00:00:00:01
   /// Adds a permanent neighbour entry, so that `address` needs no ARP.
@@ -100,19 +101,20 @@ class Netlink {
   /// the settings back. @throws RunError naming interface, setting, the requested and the kernel's
   /// value.
   void set_qdisc(const std::string& interface, TrafficHandle at, const QdiscRequest& request);
-  /// Returns the drift of a qdisc or class from the request, with its interface; "" without drift.
+  /// Returns in words how a qdisc or class differs from the request (drift); "" if it does not.
   std::string qdisc_difference(const std::string& interface, TrafficHandle at,
                                const QdiscRequest& request);
-  /// Deletes the root qdisc, so that the default takes over. No error if there is none.
+  /// Deletes the root qdisc, so that the kernel's default replaces it. No error if there is none.
   void delete_root_qdisc(const std::string& interface);
   /// Redirects ingress of `interface` to `target` (an IFB): every frame passes the target's qdiscs
   /// before it is received.
   void redirect_arrivals(const std::string& interface, const std::string& target);
   void stop_redirecting(const std::string& interface);  ///< no error without a redirection
 
-  /// Sets the MTU and `segments`, the most frames that the stack may pass on as one GSO packet
-  /// (65535: the kernel's default; 1: frames one by one). Reads both back.
+  /// Sets the MTU in bytes, and `segments`, the most frames that the stack may pass on as one GSO
+  /// packet (65535: the kernel's default; 1: frames one by one). Reads both back.
   void set_frame_limits(const std::string& interface, std::uint32_t mtu, std::uint32_t segments);
+  /// Returns in words how both differ from these values; "" if they do not.
   std::string frame_limits_difference(const std::string& interface, std::uint32_t mtu,
                                       std::uint32_t segments);
   /// Returns the counters of the root qdisc.

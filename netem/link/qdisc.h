@@ -1,6 +1,6 @@
-// Requests for qdiscs: the options to send, and the comparison with what the kernel reports back.
-// TBF, HTB, bfifo, and netem with its distribution tables of delays and the effect of its
-// correlations.
+// Requests for the qdiscs TBF, HTB, bfifo and netem: the options to send, and the comparison with
+// the options that the kernel reports back. Also has netem's distribution tables of delays, and the
+// effect of netem's correlations.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,8 @@ class Comparison {
 /// The kernel's time unit in packet scheduling: PSCHED_SHIFT is 6 since Linux 2.6.38.
 inline constexpr double kTickNanoseconds = 64;
 
-/// Returns the transmit time of `bytes` at `rate` bytes/s, in ticks. Saturates at 32 bits.
+/// Returns the transmit time of `bytes` at `rate` bytes/s, in ticks of 64 ns, rounded up. Saturates
+/// at 32 bits.
 std::uint32_t transmit_ticks(double bytes, double rate);
 
 /// Returns a rate in bit/s as the kernel keeps it: whole bytes/s.
@@ -67,16 +68,16 @@ struct TbfSettings {
 
 /// Returns the request for a TBF. The rate is sent in 64 bits (TCA_TBF_RATE64) and the bucket depth
 /// in bytes (TCA_TBF_BURST); libnl-route 3.7 uses older fields, which are limited to 34 Gbit/s and
-/// to whole microseconds. The kernel keeps the depth as the time in which the rate sends it. So the
-/// depth that it reports may differ by what the rate sends in two ticks (128 ns), and by one
-/// millionth of the depth.
+/// to whole microseconds. The kernel keeps the depth as the depth's transmit time. The reported
+/// transmit time may differ from the requested one by two ticks (128 ns) plus one millionth.
 QdiscRequest tbf_request(const TbfSettings& settings);
 
-/// Returns a bfifo, the qdisc of an unthrottled direction. It drops what exceeds `limit` bytes.
+/// Returns the request for a bfifo, the qdisc of an unthrottled direction. The bfifo drops a frame
+/// if the queue with it would exceed `limit` bytes.
 QdiscRequest fifo_request(std::uint32_t limit);
 
-/// Returns an HTB with a single default class, 1:1, since HTB does not throttle unclassified
-/// packets. Unlike TBF, HTB accepts frames larger than its bucket.
+/// Returns the request for an HTB with a single default class, 1:1, since HTB does not throttle
+/// unclassified packets. Unlike TBF, HTB accepts frames larger than its bucket.
 QdiscRequest htb_request();
 
 struct HtbClassSettings {
@@ -86,8 +87,8 @@ struct HtbClassSettings {
   std::uint32_t overhead = 0;  ///< bytes charged for every packet beyond its length
 };
 
-/// Returns an HTB class. Rates are sent in 64 bits, bucket depths as ticks of transmit time,
-/// rounded up. The kernel reports both exactly.
+/// Returns the request for an HTB class. Rates are sent in 64 bits, bucket depths as ticks of
+/// transmit time, rounded up. The kernel reports both exactly.
 QdiscRequest htb_class_request(const HtbClassSettings& settings);
 
 // netem: delay, loss and the other impairments, and a rate without a bucket.
@@ -109,13 +110,14 @@ std::vector<std::int16_t> distribution_table(DelayDistribution distribution);
 /// from # on. @throws InputError naming file and line.
 std::vector<std::int16_t> read_distribution(const std::filesystem::path& file);
 
-/// Returns the table of the impairment's distribution, read from its file for kTable.
+/// Returns the table of the impairment's distribution; for kTable, reads it from the file.
+/// @throws InputError as read_distribution.
 std::vector<std::int16_t> table_of(const Impairment& impairment);
 
 /// Returns the threshold at or below which a fraction `probability` of netem's random draws lies.
 /// Request this threshold from netem as the probability, so that a fraction `probability` of the
-/// frames is affected. The draws, the threshold and the correlation are all from 0 to 1. Returns 0
-/// and 1 unchanged.
+/// frames is affected. The draws, the threshold and the correlation are all from 0 to 1. Returns a
+/// probability of 0 or 1 unchanged.
 ///
 /// netem's draws are correlated: x = (1 - c) u + c x'. c is the correlation, u is uniform on 0 to
 /// 1, and x' is the previous draw (get_crandom in net/sched/sch_netem.c). The draws have mean 1/2
@@ -133,19 +135,19 @@ struct NetemSettings {
   std::optional<std::uint64_t> seed;  ///< not supported before Linux 6.6
 };
 
-/// Returns the request for a netem. It sends every attribute, including zeros, because the kernel
-/// keeps the old value of an attribute that a change omits. It sends the table only with jitter,
-/// without which the table has no effect. Probabilities are sent as 32-bit fractions of 100 %; with
-/// a correlation, as the threshold that yields the probability. Times are in nanoseconds. The
+/// Returns the request for a netem. The request has every attribute, including zeros, because the
+/// kernel keeps the old value of an attribute that a change omits. The table is sent only with
+/// jitter, without which it has no effect. Probabilities are sent as 32-bit fractions of 100 %, or,
+/// with a correlation, as the threshold that yields the probability. Times are in nanoseconds. The
 /// kernel reports probabilities and times exactly, but does not report tables.
 QdiscRequest netem_request(const NetemSettings& settings);
 
-/// Returns a percentage as netem keeps it: 2^32-1 is 100 %.
+/// Returns a percentage in netem's unit: 2^32-1 is 100 %.
 std::uint32_t netem_share(double percent);
 
-/// Returns the probability to request from netem so that it affects the fraction of frames that
-/// `chance` has. Both differ with a correlation: netem's draws then concentrate around 1/2, and
-/// netem affects fewer frames than requested.
+/// Returns the probability to request, in netem's unit, so that netem affects the fraction of
+/// frames that `chance` has: correlated_threshold(). Without a correlation, it is this fraction.
+/// @throws InputError as correlated_threshold.
 std::uint32_t netem_share(const Chance& chance);
 
 }  // namespace thinpipe

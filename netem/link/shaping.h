@@ -28,13 +28,14 @@ struct LinkShaping {
   Shaping port;                   ///< egress of the switch's port, towards the host
 };
 
-/// Returns the qdiscs of a link. In each direction, the shaper is the root and netem its only
-/// child, so frames wait in netem both for the end of their delay and for the shaper. Without a
-/// rate, or with shaper=netem, netem is the root. A direction without settings gets a bfifo, for
-/// its counters. An uplink is delayed by an IFB at its receiving end: if frames were delayed in the
-/// sender's interface, TCP would send less, because it limits the bytes that wait there (TCP small
-/// queues).
-/// @param stream  gives hosts that share a seed different random numbers
+/// Returns the qdiscs of a link. If an interface has a shaper and netem, the shaper is the root and
+/// netem its only child, so frames wait in netem both for the end of their delay and for the
+/// shaper. Without a rate, or with shaper=netem, netem is the root. An interface without settings
+/// gets a bfifo, for its counters.
+///
+/// An uplink's netem is on an IFB at the receiving end. On the sender's interface, TCP limits the
+/// bytes that wait (TCP small queues), so TCP would send less if delayed frames waited there.
+/// @param stream  gives links that share a seed different random numbers
 LinkShaping shaping_of(const LinkSpec& link, std::uint64_t stream = 0);
 
 /// Returns the seed of netem's random numbers in one direction of a stream's link; nullopt if the
@@ -48,9 +49,9 @@ void install(Netlink& netlink, const std::string& interface, const Shaping& shap
 std::vector<std::string> differences(Netlink& netlink, const std::string& interface,
                                      const Shaping& shaping);
 
-/// Returns netem's queue limit in frames. It is the number of full frames that the rate delivers in
-/// the longest usual delay (delay plus several times the jitter), plus those that fit into the
-/// queue. Assumes 100 Gbit/s if the direction has no rate.
+/// Returns netem's queue limit in frames, at most 4 million. It is the number of full frames that
+/// the rate delivers in the delay plus 4 times the jitter, plus those that fit into the queue.
+/// Without a rate, assumes 100 Gbit/s and returns at least 1000.
 std::uint32_t netem_limit(const Direction& direction, std::uint32_t frame_bytes);
 
 /// Traffic that crossed a link, in bytes and frames as its qdiscs count.
@@ -80,7 +81,9 @@ class ShapedLink {
   ShapedLink(LinkEnd lower, LinkEnd upper, int number);
 
   /// Sets both directions anew. Drops queued frames. Afterwards token buckets are full and counters
-  /// are 0. @throws RunError when the kernel refuses or changes a setting.
+  /// are 0.
+  /// @param segments  kManySegments or kSingleFrames
+  /// @throws RunError when the kernel refuses or changes a setting.
   void set(const LinkSpec& link, std::uint32_t segments);
   LinkCounters counters() const;
   /// Returns the settings of the link's qdiscs that have changed since set() (drift), in words.

@@ -62,7 +62,7 @@ std::vector<int> links_of(const DirectedName& name, const Topology& topology) {
   std::vector<int> found;
   for (int i = 0; i < topology.links(); ++i)
     if (topology.link(i).throttled()) found.push_back(i);
-  if (found.empty()) throw InputError("no link has a rate to schedule");
+  if (found.empty()) throw InputError("no link has a rate to schedule, such as rate=100mbit");
   return found;
 }
 
@@ -93,8 +93,9 @@ std::vector<ScheduledLink> scheduled_links(const Topology& topology, const Sched
   const bool none_has_rate =
       std::none_of(links.begin(), links.end(), [](const LinkSpec& one) { return one.throttled(); });
   if (schedule.has_general() && none_has_rate)
-    throw InputError(fmt::format("schedule {}: no link has a rate to schedule",
-                                 in_quotes(schedule.to_string())));
+    throw InputError(
+        fmt::format("schedule {}: no link has a rate to schedule, such as rate=100mbit",
+                    in_quotes(schedule.to_string())));
   const ScheduleSpec general = schedule.with({});
   std::vector<DirectionSpecs> specs(links.size());
   for (std::size_t i = 0; i < links.size(); ++i)

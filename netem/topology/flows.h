@@ -15,19 +15,21 @@ struct Hop {
   bool operator==(const Hop&) const = default;
 };
 
-/// Shortest paths between hosts, by the number of trunks, which are links between switches. Among
-/// equally short paths, the path whose trunks come first in the topology is taken. Forward and
-/// reverse paths are the same.
+/// Shortest paths between hosts, by the number of trunks, which are links between switches. Ties go
+/// to the path whose highest trunk index is lowest, then to the one whose second highest index is
+/// lowest, and so on. Forward and reverse paths are the same.
 class Routes {
  public:
+  /// Computes the routes of a topology, which must outlive this object.
   explicit Routes(const Topology& topology);
 
   /// Returns the trunk (index into Topology::trunks) on which switch `from` forwards to switch
   /// `to`; -1 if both are the same or not connected.
   int next_trunk(int from, int to) const;
-  /// Returns the path from one host to another, including both access links.
+  /// Returns the path from one host to another, including both access links. The hosts' switches
+  /// must be connected.
   std::vector<Hop> path(int from_host, int to_host) const;
-  /// @throws InputError naming two switches that are not connected.
+  /// Checks that a path connects every two switches. @throws InputError naming two without a path.
   void check_connected() const;
 
  private:
@@ -38,9 +40,9 @@ class Routes {
 /// Returns the rate of one direction in bit/s on the wire; 0: not throttled.
 double rate_of(const LinkSpec& link, bool up);
 
-/// Returns `link` with the settings that it has as a trunk: both directions have the impairments,
-/// unless `up` has impairments of its own. On a host's link, only the downlink has them, because a
-/// frame between two hosts crosses one uplink and one downlink. A frame crosses a trunk only once.
+/// Returns `link` as a trunk: an `up` without impairments gets those of `down`. On a host's link,
+/// impairments without a direction are on the downlink only, because a frame between two hosts
+/// crosses one uplink and one downlink. A frame crosses a trunk only once.
 LinkSpec as_trunk(const LinkSpec& link);
 
 /// A flow between two hosts.
@@ -53,10 +55,10 @@ struct PathFigures {
   double rate = 0;         ///< bit/s on the wire of the bottleneck link; 0: no link is throttled
   double goodput = 0;      ///< highest TCP goodput in bit/s of payload; 0 likewise
   double delay = 0;        ///< one-way delay in s, without queueing and transmission
-  double queue = 0;        ///< sum of the queue limits in bytes
+  double queue = 0;        ///< sum of the throttled links' queue limits in bytes
   std::uint32_t mtu = 0;   ///< the smallest MTU of its links
   int narrowest = -1;      ///< bottleneck link, the first of several; -1: no link is throttled
-  bool disturbed = false;  ///< frames may be lost, duplicated, corrupted or reordered
+  bool disturbed = false;  ///< frames may be disturbed (Impairment::disturbs)
   /// Direction::overhead of the bottleneck link, in bytes.
   std::uint32_t overhead = 0;
 };
@@ -83,13 +85,13 @@ std::vector<double> fair_rates(const Topology& topology,
 std::vector<double> fair_goodputs(const Topology& topology,
                                   const std::vector<std::vector<Hop>>& flows);
 
-/// Returns the highest goodput, in bit/s of payload, at which every host can send to all others at
-/// the same time; 0 if no link is throttled. With more than 64 hosts, returns the slowest path's
-/// goodput instead.
+/// Returns the highest goodput of a host, in bit/s of payload summed over its flows, at which every
+/// host can send to all others at the same time; 0 if no link is throttled. With more than 64
+/// hosts, returns the slowest path's goodput instead.
 double exchange_goodput(const Topology& topology);
-/// Returns the links as set (see as_trunk), the hosts' first.
+/// Returns the settings of all links: of the hosts' links, then of the trunks, by as_trunk().
 std::vector<LinkSpec> links_as_set(const Topology& topology);
-/// Returns true if any link loses, duplicates, corrupts or reorders frames.
+/// Returns true if any link may disturb frames (Impairment::disturbs).
 bool disturbs(const Topology& topology);
 
 /// Returns the longest RTT between two hosts in s, without queueing and transmission.

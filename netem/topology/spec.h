@@ -15,16 +15,17 @@ namespace thinpipe {
 
 /// Settings of a link as users write them: `rate=10mbit,delay=5ms`, in parentheses or not. Unlike
 /// in a LinkSpec, a rate may be a multiple of the rate of the run's link, --link (`rate=4x`,
-/// `rate=0.1x`). applied_to() takes omitted keys from another link. `unthrottled` is a link without
-/// limits.
+/// `rate=0.1x`). applied_to() takes omitted keys from another link, but not after a preset's name
+/// or `unthrottled`, which replace the whole link.
 class LinkChange {
  public:
   LinkChange() = default;  ///< changes nothing
   /// @throws InputError as parse_link_spec() does.
   static LinkChange parse(std::string_view text);
 
-  /// Returns `base` with these keys replaced. A rate without a direction replaces the rates of both
-  /// directions. A key for one direction overrides the same key for both, whatever their order.
+  /// Returns `base` with these keys replaced. A key without a direction replaces the values of both
+  /// directions. A key for one direction (`up.`, `down.`) overrides the same key without one,
+  /// whatever their order.
   /// @param reference  the link that `4x` multiplies
   /// @throws InputError when the result is not a link, such as 4x of a link without a rate.
   LinkSpec applied_to(const LinkSpec& base, const LinkSpec& reference) const;
@@ -40,8 +41,8 @@ class LinkChange {
 };
 
 /// A topology as users write it: `racks:racks=2,oversubscription=4,host3=(rate=10mbit)`, or the
-/// statements of a file. Arguments of plan() add the run's link (--link), and the number of hosts
-/// unless a file places them. docs/topologies.md describes the grammar.
+/// statements of a file. The run's link (--link) and the number of hosts are arguments of plan().
+/// docs/topologies.md describes the grammar.
 struct TopologySpec {
   std::string kind = "star";                  ///< a name of topology_kinds(), or "file"
   std::map<std::string, std::string> values;  ///< settings that the user gave
@@ -70,8 +71,9 @@ struct TopologySpec {
   int fixed_hosts() const;
 
   /// Plans the network for `hosts` hosts. In the kinds star, racks and ps, `link` is the hosts'
-  /// link. In wan, it is the link between sites. In a file, it is every link without settings.
-  /// @throws InputError when the topology does not fit the number of hosts, or for an unknown name.
+  /// link; in wan, the link between two sites; in a file, every link without settings.
+  /// @throws InputError when the topology does not fit the number of hosts or is not connected, and
+  /// for an unknown name in `exceptions`.
   Topology plan(int hosts, const LinkSpec& link) const;
 };
 
@@ -96,7 +98,7 @@ struct TopologyKind {
 
 const std::vector<TopologyKind>& topology_kinds();
 
-/// Returns the topology of this name, null if unknown.
+/// Returns the kind of this name; null if there is none.
 const TopologyKind* find_topology_kind(std::string_view name);
 
 /// Parses the text of a flag: a kind, the statements of a file, or a file's path.

@@ -63,7 +63,7 @@ struct HostRun {
 /// If the switch has at most `most_single` hosts, every host is a run of its own.
 std::vector<HostRun> host_runs(const Topology& topology, int switch_index, int most_single);
 
-/// Returns "host0" or "host0 ... host3", and the role, if any.
+/// Returns "host0" or "host0 … host3", and the role, if any: "host4 (server)".
 std::string run_name(const Topology& topology, const HostRun& run);
 
 /// The links with equal settings.
@@ -78,10 +78,10 @@ struct LinkClasses {
 };
 LinkClasses link_classes(const Topology& topology);
 
-/// Returns true if exactly one path connects every two switches.
+/// Returns true if exactly one path connects every two switches of a connected topology.
 bool is_tree(const Topology& topology);
-/// Returns the switch with the smallest distance to its farthest switch; among several, the one
-/// with the fewest hosts.
+/// Returns the switch with the smallest distance, in trunks, to the switch farthest from it; among
+/// several, the one with the fewest hosts.
 int central_switch(const Topology& topology);
 
 }  // namespace thinpipe

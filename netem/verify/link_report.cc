@@ -322,7 +322,7 @@ Measures parse_measures(const std::string& text) {
   for (const std::string& word : split(text, ',')) {
     const auto found = std::find(kMeasureNames.begin(), kMeasureNames.end(), word);
     if (found == kMeasureNames.end())
-      throw InputError(fmt::format("unknown measure {} (known: {})", in_quotes(word),
+      throw InputError(fmt::format("unknown measurement {} (known: {})", in_quotes(word),
                                    fmt::join(kMeasureNames, ", ")));
     measures.insert(static_cast<Measure>(found - kMeasureNames.begin()));
   }

@@ -11,7 +11,7 @@ _DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch
 
 
 class _Unit:
-    """An array that a compressor of its own compresses: a tensor, a bucket, or a slice of one."""
+    """An array with its own compressor: a tensor, a bucket, or a slice of a tensor or bucket."""
 
     def __init__(self, exchange, name, shape, spec, owner):
         self.name, self.owner = name, owner
@@ -35,7 +35,7 @@ class _Unit:
                 **({} if self.estimate is None else {"estimate": self.estimate.clone()})}
 
     def load_state(self, state):
-        """Restores a state; None: that before the first step."""
+        """Restores what state() returned; for None, the state before the first step."""
         if state is None:
             self.compressor.reset()
         else:
@@ -52,7 +52,7 @@ def _to_tensor(data):
 
 
 class _Part:
-    """A unit in one exchange: its gradient, which receives the mean."""
+    """A unit in one exchange. The exchange replaces `values`, the unit's gradient, by the mean."""
 
     def __init__(self, unit, values, step, epoch, squares=None):
         self.unit, self.values, self.step, self.epoch = unit, values, step, epoch
@@ -60,7 +60,7 @@ class _Part:
 
 
 def _in_turn(functions):
-    """Returns a function that calls all of them."""
+    """Returns a function that calls all of `functions` in order."""
     def call_all():
         for function in functions:
             function()
@@ -68,20 +68,21 @@ def _in_turn(functions):
 
 
 def _head(parts):
-    """Returns the bytes before the payloads in a message."""
+    """Returns the number of bytes before the payloads in a message (see Exchange._message)."""
     return 8 * (2 + len(parts))
 
 
 def _loaded_in(message):
-    """Returns the place of the checkpoint's mark in a message, a tensor of one int64."""
+    """Returns the mark of the loaded checkpoint in a message (see _check_loaded), as a view: a tensor
+    of one int64."""
     return message[8:16].view(torch.int64)
 
 
 def _check_loaded(marks):
-    """@throws RankError if ranks loaded different checkpoints since the exchange before, or only some
-    ranks did.
+    """Checks that since the exchange before either no rank loaded a checkpoint, or all loaded one of
+    the same step. @throws RankError
 
-    marks: of the ranks: 1 + the step of the checkpoint; 0 without one.
+    marks: for each rank, 1 + the step of the checkpoint; 0 without one.
     """
     least, most = (f"a checkpoint of step {mark - 1}" if mark > 0 else "no checkpoint"
                    for mark in (min(marks), max(marks)))
@@ -91,13 +92,13 @@ def _check_loaded(marks):
 
 
 def _most(units):
-    """Returns the greatest size of a message with a payload of each unit."""
+    """Returns the greatest size, in bytes, of a message with one payload of each unit."""
     return _head(units) + sum(unit.properties.max_encoded_size for unit in units)
 
 
 def _properties_of(spec, **options):
-    """Returns the properties of a spec that do not depend on the array. Of a large matrix, because some
-    methods send small arrays in another way."""
+    """Returns a spec's properties for a large matrix, because some methods send small arrays in another
+    way. Use only properties that do not depend on the array."""
     compressor = Compressor(spec, (1024, 1024), **options)
     found = compressor.properties
     compressor.close()
@@ -112,8 +113,8 @@ class Exchange:
     ranks: a Ranks for the exchanges; see set_ranks().
     ahead: another Ranks of the same processes, for begin(), or None if begin() is not used.
     units: {name: unit}; a unit has a Compressor and its statistics.
-    problem: None, or an error of this rank in a step without an exchange. The next exchange raises it, on
-        the other ranks as a RankError.
+    problem: None, or an error of this rank in a step without an exchange. The next exchange raises the
+        error on this rank, and a RankError on the others.
     on_payload: None, or a function that receives (unit's name, step, payload) for every payload that
         this rank encodes in one round. The payload is a tensor of uint8, valid during the call only.
     """
@@ -162,32 +163,32 @@ class Exchange:
             ranks.sent_bytes = 0
 
     def sent_bytes(self):
-        """Returns how many bytes this rank has sent, without headers."""
+        """Returns the bytes that this rank has sent so far, without the headers of network protocols."""
         return sum(ranks.sent_bytes for ranks in (self.ranks, self.ahead) if ranks is not None)
 
     def configuration(self):
-        """Returns what must be equal on all ranks."""
+        """Returns the settings that must be equal on all ranks, by name."""
         return {"spec": self.spec, "second": self.second, "collective": self.collective,
                 "seed": self.seed}
 
     def states(self):
-        """Returns {unit's name: everything that it carries between steps}. @throws problem: the states
-        lack that step's gradient."""
+        """Returns {unit's name: everything that the unit carries between steps}. @throws `problem`, if it
+        is set, because the states then lack the gradient of its step."""
         if self.problem is not None:
             raise self.problem
         return {**self._unrestored, **{name: unit.state() for name, unit in self.units.items()}}
 
     def load_states(self, states):
-        """Restores what states() returned. Units exist from their first exchange on; until then their
-        states wait."""
+        """Restores what states() returned. A unit is created by its first exchange, which also restores
+        the unit's state."""
         self._unrestored = dict(states)
         self.problem = self._damaged = None  # of what is discarded here
         for unit in self.units.values():
             unit.load_state(self._unrestored.pop(unit.name, None))
 
     def tell_loaded(self, step):
-        """Has the next exchange fail on all ranks if not all have loaded a checkpoint of this step. It
-        compares them within its own messages."""
+        """Makes the next exchange fail on all ranks unless all have loaded a checkpoint of this step. The
+        messages of that exchange carry the step."""
         self._loaded = 1 + step
 
     def _take_loaded(self):
@@ -199,14 +200,14 @@ class Exchange:
         its mean over the ranks, the same bits on all ranks.
 
         One thread may begin with the next arrays while another thread finishes those before, so that links
-        do not wait for codecs. All ranks have the same order. The third begin() overwrites the messages of
-        the first, which must be finished by then.
+        do not wait for codecs. All ranks must call begin() in the same order. The third begin() overwrites
+        the messages of the first, which must be finished by then.
 
         pieces: [(name, shape, flat tensor)] to compress.
         plain: tensors that are averaged without compression.
         squares: {name: second moments}, for compressors that need them.
-        problem: an error of this rank that must not happen before all ranks are told, or None. In a step
-            without an exchange it waits in `self.problem`.
+        problem: an error of this rank, or None. It is raised after the other ranks have been told. In a
+            step without an exchange, it is kept in `self.problem` until the next exchange.
         """
         self._turn = 1 - self._turn
         if self.problem is not None:
@@ -242,7 +243,8 @@ class Exchange:
         return _in_turn(finishes)
 
     def _raise_on_all(self, problem):
-        """@throws on all ranks if one has a problem: its own there, a RankError on the others."""
+        """Raises an error on all ranks if a rank has a problem: there the problem, on the others a
+        RankError. Also checks the loaded checkpoints (see _check_loaded)."""
         loaded = self._take_loaded()
         failed, most, least = self.ahead.greatest(torch.tensor(
             [0 if problem is None else self.ahead.rank + 1, loaded, -loaded])).tolist()
@@ -253,8 +255,8 @@ class Exchange:
         _check_loaded((most, -least))
 
     def _on_all(self, work, problem):
-        """Returns the result of work(), which needs no other rank. @throws on all ranks if it fails on
-        one, or if one has a problem already."""
+        """Returns the result of work(), which needs no other rank. @throws as _raise_on_all(), if work()
+        fails on a rank or a rank has a problem already."""
         result = None
         if problem is None:
             try:
@@ -298,7 +300,8 @@ class Exchange:
             at += array.numel()
 
     def _hold(self, parts, problem):
-        """Accumulates gradients, unless there is a problem. Returns the problem, or the first error."""
+        """Adds gradients to the compressors' memories, unless there is a problem, and sets them to 0.
+        Returns the problem, or the first error, or None."""
         for part in parts:
             try:
                 if problem is None:
@@ -320,7 +323,8 @@ class Exchange:
         return report.encoded_bytes
 
     def _decode(self, part, payloads, factor):
-        """Puts the mean of the payloads' values into the part's gradient."""
+        """Replaces the part's gradient by the sum of the decoded payloads, each times `factor`. With
+        EF21, adds this sum to the unit's estimate, and replaces the gradient by the estimate."""
         unit, started = part.unit, time.perf_counter()
         out = part.values
         if unit.estimate is not None:
@@ -334,7 +338,8 @@ class Exchange:
         unit.decode_seconds += time.perf_counter() - started
 
     def _scales(self, parts, problem=None):
-        """Returns {unit's name: the greatest scale of all ranks} for compressors that share it."""
+        """Returns {unit's name: the greatest scale of all ranks} for the compressors whose ranks share a
+        scale; {} if there is only one rank."""
         shared = [part for part in parts if part.unit.properties.shares_scale]
         if not shared or self.ranks.count == 1:
             return {}
@@ -345,8 +350,8 @@ class Exchange:
         return {part.unit.name: float(scale) for part, scale in zip(shared, scales)}
 
     def _message(self, parts, what, scales=None):
-        """Encodes parts into one message: its size, room for what _begin_messages() adds, the size of each
-        payload (8 bytes each), the payloads."""
+        """Encodes parts into one message and returns it. The message has its size, the checkpoint's mark
+        (which _begin_messages() writes), the size of each payload (all in 8 bytes), and the payloads."""
         room, sizes, at = self.ranks.buffer(what, _most([part.unit for part in parts])), [], _head(parts)
         for part in parts:
             sizes.append(self._encode(part, room[at:], (scales or {}).get(part.unit.name, 0.0)))
@@ -355,7 +360,8 @@ class Exchange:
         return room[:at]
 
     def _payloads(self, message, count, rank):
-        """Takes a message apart. @throws RankError if its sizes do not fit."""
+        """Returns the `count` payloads of a message from `rank`. @throws RankError if the sizes in the
+        message do not fit it."""
         total, at = size_of(message), 8 * (2 + count)
         sizes = message[16:at].view(torch.int64).tolist() if message.numel() >= at else [-1]
         if min(sizes, default=0) < 0 or at + sum(sizes) != total or total > message.numel():
@@ -368,8 +374,9 @@ class Exchange:
         return payloads
 
     def _begin_messages(self, what, most, encode, problem, ranks):
-        """Calls encode(), which returns a message for each rank, and sends them over `ranks`. If there is a
-        problem, tells the other ranks. Returns a function that waits for the messages of all ranks."""
+        """Calls encode(), which returns a message for each rank, and sends the messages over `ranks`. If
+        there is a problem, or encode() fails, tells the other ranks and raises the error. Returns a
+        function that waits for the messages of all ranks and returns them."""
         messages, loaded = Messages(ranks, what, most), self._take_loaded()
         try:
             if problem is not None:
@@ -435,7 +442,7 @@ class Exchange:
         return finish
 
     def _begin_several_rounds(self, parts, problem):
-        """PowerSGD, algorithm 1: all-reduces of P, then of Q."""
+        """Begins an exchange of several all-reduces: in PowerSGD (algorithm 1), first of P, then of Q."""
         payloads = [torch.empty(part.unit.properties.max_encoded_size, dtype=torch.uint8)
                     for part in parts]
 
@@ -466,9 +473,10 @@ class Exchange:
     # -------------------------------------------------------------------------------------- two shots
 
     def plan_slices(self, name, elements):
-        """Cuts an array into one slice a rank, as `thinpipe run --collective twoshot` does. The owners
-        of arrays with fewer slices depend on the arrays before: plan all in the same order in every
-        process of a training, as a checkpoint has the state of a slice's mean on its owner only."""
+        """Cuts an array into one slice a rank, as `thinpipe run --collective twoshot` does. Returns [(name,
+        begin, end, owner)]. A small array has fewer slices, whose owners are the ranks with the fewest
+        elements so far. Plan all arrays in the same order in every process of a training, also after a
+        restart, because a checkpoint has the state of a slice's mean on its owner only."""
         ends = slice_ends(self.spec, elements, self.ranks.count)
         found = self._slices[name] = []
         for i, (begin, end) in enumerate(zip([0, *ends], ends)):
@@ -487,8 +495,8 @@ class Exchange:
         return self._load.get(rank, 0)
 
     def _begin_two_shots(self, parts, problem):
-        """Slice j of all ranks goes encoded to its owner, which averages, encodes again, and sends the
-        mean to all."""
+        """Begins a two-shot exchange: every rank sends each slice, encoded, to the slice's owner. The
+        owner averages the slices of all ranks, encodes the mean, and sends it to all ranks."""
         by_owner = [[part for part in parts if part.unit.owner == rank] for rank in range(self.ranks.count)]
         mine, what = by_owner[self.ranks.rank], f"message {self._turn}"
         exchange = self._begin_messages(what, [_most([part.unit for part in mine])] * self.ranks.count,
@@ -524,8 +532,8 @@ class Exchange:
         return finish
 
     def reduce_scatter(self, name, values, step, epoch, problem, factor):
-        """Sends the r-th part of an array encoded to rank r. Writes the sum over the ranks of what they
-        sent to this rank, times `factor`, to the front of the array."""
+        """Cuts an array into one slice of equal size for each rank, and sends each rank its slice, encoded.
+        Writes the sum of the slices that this rank receives, times `factor`, to the front of the array."""
         flat, count = values.view(-1), self.ranks.count
         size = flat.numel() // count
         parts = [_Part(self._unit(f"{name}[{rank}]", (size,), size), flat[rank * size:(rank + 1) * size],
@@ -540,7 +548,8 @@ class Exchange:
         flat[:size] = own.values
 
     def _second_decoder(self, part):
-        """Any compressor of the same spec, name and shape decodes: one for each slice."""
+        """Returns the compressor that decodes the mean of a part's slice. It need not be the owner's,
+        because any compressor of the same spec, name and shape can decode."""
         if not hasattr(part.unit, "second"):
             part.unit.second = Compressor(self.second, tuple(part.values.shape),
                                           name="mean of " + part.unit.name, seed=self.seed,

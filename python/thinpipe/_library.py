@@ -89,8 +89,9 @@ _ERRORS = {1: InputError, 2: PayloadError}
 # ---------------------------------------------------------------------------------------- the library
 
 def _candidates():
-    """Paths of the library, the first that exists is taken: THINPIPE_LIBRARY, the package's own, that of
-    an installation (PREFIX/share/thinpipe/python), of a build of thinpipe's sources, the system's."""
+    """Returns the paths of the library; the first that exists is loaded. If THINPIPE_LIBRARY is set, it
+    is the only one. Otherwise the order is: in the package, in the installation that has the package
+    (PREFIX/share/thinpipe/python), in the build folder of thinpipe's sources, in the system."""
     if os.environ.get("THINPIPE_LIBRARY"):
         return [os.environ["THINPIPE_LIBRARY"]]
     package = os.path.dirname(os.path.abspath(__file__))
@@ -103,7 +104,8 @@ def _candidates():
 
 @functools.lru_cache(maxsize=None)
 def library():
-    """Returns the loaded library. @throws LibraryError naming the file and the remedy."""
+    """Loads the library at the first call, and returns it. @throws LibraryError naming the file and the
+    remedy."""
     path = next((path for path in _candidates() if os.path.exists(path)), _candidates()[-1])
     # The dynamic loader does not search the package's folder, but finds what is loaded already.
     folder = os.path.dirname(path)
@@ -135,7 +137,7 @@ def call(name, *arguments):
 
 
 def whole(what, value, bits):
-    """Returns the value as an int of so many bits. @throws InputError naming `what`"""
+    """Returns the value as an int from 0 to 2^bits - 1. @throws InputError naming `what`"""
     try:
         if 0 <= (found := operator.index(value)) < 1 << bits:
             return found
@@ -145,7 +147,8 @@ def whole(what, value, bits):
 
 
 def slice_ends(spec, elements, ranks):
-    """Returns where the two-shot exchange cuts an array: the end of each slice, one slice a rank or fewer."""
+    """Returns the end of each slice, in elements, where a two-shot exchange cuts an array. Small arrays
+    have fewer slices than ranks."""
     ends, count = (c_size_t * ranks)(), c_int32()
     call("slices", spec.encode(), elements, ranks, ends, byref(count))
     return ends[:count.value]
@@ -157,14 +160,14 @@ def version() -> str:
 
 
 def load_plugin(path: Any) -> None:
-    """Adds the compressors of a plug-in, a shared library (docs/plugins.md)."""
+    """Adds the compressors of a plug-in, a shared library (docs/plugins.md). @throws InputError"""
     call("load_plugin", os.fsencode(path))
 
 
 # -------------------------------------------------------------------------------- the memory of arrays
 
 class _Buffer(Structure):
-    """Py_buffer."""
+    """CPython's Py_buffer."""
     _fields_ = [("buf", c_void_p), ("obj", c_void_p), ("len", c_ssize_t), ("itemsize", c_ssize_t),
                 ("readonly", c_int), ("ndim", c_int), ("format", c_char_p),
                 ("shape", POINTER(c_ssize_t)), ("strides", POINTER(c_ssize_t)),
@@ -187,7 +190,7 @@ _GET_POINTER.argtypes, _GET_POINTER.restype = [ctypes.py_object, c_char_p], c_vo
 
 
 class _Elements(NamedTuple):
-    """The elements of 32 bits that an array may have."""
+    """A kind of 32-bit elements, and its names in the interfaces of arrays."""
     name: str
     formats: Tuple[str, ...]  # of the struct module
     codes: Tuple[int, ...]    # of DLPack: 0 is int, 1 is unsigned int, 2 is float
@@ -204,7 +207,7 @@ _POSITIONS = _Elements("32-bit integers", ("I", "i"), (0, 1), ("torch.int32", "t
 
 
 class Memory:
-    """An array's memory: address, elements, shape. `owner` keeps it alive."""
+    """An array's memory: its address, number of elements, and shape. `owner` keeps it alive."""
 
     def __init__(self, owner, address, shape):
         self.owner, self.address, self.shape = owner, address, tuple(shape)
@@ -285,7 +288,8 @@ def _memory(array, what, writable, kind):
 
 
 def octets(data, what, writable=False):
-    """Returns the Memory of bytes: any contiguous buffer, or a torch tensor of uint8."""
+    """Returns the Memory of bytes: any contiguous buffer, or a torch tensor of uint8. @throws
+    InputError naming `what` for anything else, and for a read-only buffer where `writable`."""
     if hasattr(data, "data_ptr"):
         if str(data.dtype) != "torch.uint8" or data.device.type != "cpu" or not data.is_contiguous():
             raise InputError(f"{what}: found a tensor of {data.dtype} on {data.device}, expected a "

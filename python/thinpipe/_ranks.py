@@ -16,9 +16,10 @@ class RankError(RuntimeError):
 class Ranks:
     """The ranks of a process group.
 
-    count, rank: how many there are, and which this is.
-    group: the process group of these exchanges; numbers: of the ranks in the whole job.
-    sent_bytes: that this rank has sent, without headers.
+    count, rank: number of ranks, and this process's rank in the group.
+    group: a process group of the same ranks, for exchanges over gloo.
+    numbers: the number that each rank of the group has in the whole job.
+    sent_bytes: bytes that this rank has sent so far, without the headers of network protocols.
     """
 
     def __init__(self, group, timeout):
@@ -36,11 +37,11 @@ class Ranks:
         self._buffers = {}
 
     def others(self):
-        """Returns all other ranks. Every rank begins with another one."""
+        """Returns all other ranks, from the next one on, so that not all ranks send to one rank first."""
         return [(self.rank + distance) % self.count for distance in range(1, self.count)]
 
     def buffer(self, what, size):
-        """Returns a reused tensor of at least so many bytes."""
+        """Returns a uint8 tensor of at least `size` bytes, the same one for the same `what`."""
         found = self._buffers.get(what)
         if found is None or found.numel() < size:
             found = self._buffers[what] = torch.empty(max(size, 1), dtype=torch.uint8)
@@ -58,13 +59,14 @@ class Ranks:
                                     f"and {value!r} on rank 0"[:2000])
 
     def greatest(self, array):
-        """Replaces each element by the greatest of all ranks."""
+        """Replaces each element by its maximum over all ranks. Returns the array."""
         if self.count > 1:
             dist.all_reduce(array, op=dist.ReduceOp.MAX, group=self.group)
         return array
 
     def sum(self, array):
-        """Replaces each element by the sum over all ranks, the same bits on every rank."""
+        """Replaces each element by its sum over all ranks, with the same bits on every rank.
+        @throws RankError if gloo cannot add the array's type."""
         if self.count == 1 or array.numel() == 0:
             return
         try:
@@ -79,12 +81,15 @@ class Ranks:
 
 
 class Messages:
-    """An exchange of one message from each rank to each other rank, a tensor of uint8. Its first 8 bytes are
-    its size, or -1 if its rank has failed. most[r] is the greatest size of the message from rank r.
+    """An exchange of one message from each rank to each other rank. A message is a tensor of uint8. Its
+    first 8 bytes are its size in bytes, or -1 if its sender has failed.
 
-    Every rank first offers a buffer for the greatest size. gloo then sends a message without asking its
-    receiver, and no rank waits for the sizes of others. (gloo accepts messages that are shorter than their
-    buffers. Untouched pages of a buffer take no memory.)
+    Every rank first posts receives with buffers of the greatest size. gloo then sends a message without
+    asking the receiver, and no rank waits for the sizes of others' messages. (gloo accepts messages that
+    are shorter than their buffers. Untouched pages of a buffer take no memory.)
+
+    what: name of the buffers, for Ranks.buffer().
+    most: most[r] is the greatest size, in bytes, of the message from rank r.
     """
 
     def __init__(self, ranks, what, most):
@@ -112,7 +117,8 @@ class Messages:
                 send.wait()
 
     def wait(self):
-        """Returns the messages of all ranks to this one. @throws RankError if a rank has failed"""
+        """Waits for the messages of all ranks to this one and returns them, by rank. @throws RankError if
+        a rank has failed"""
         messages = [self._own] * self._ranks.count
         for rank, room in self._rooms.items():
             try:

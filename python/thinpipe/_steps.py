@@ -9,7 +9,8 @@ _VARIABLE = "THINPIPE_STEPS"
 class Steps:
     """The report of one rank. Does nothing outside of `thinpipe net torchrun`.
 
-    rank: of the job. facts: written once, before the first step: compressor, collective.
+    rank: this process's rank in the job.
+    facts: values written once, before the first step, such as compressor and collective.
     """
 
     def __init__(self, rank, **facts):
@@ -26,6 +27,7 @@ class Steps:
         """Marks the begin of a step, and reports the step before it.
 
         totals: {metric: sum over all steps so far}; a step's metric is the difference of two calls.
+            The sums "k" and "k_hat" are reported as the metric "quality", k_hat / k.
         constants: metrics that are the same in every step.
         """
         now = time.perf_counter()

@@ -74,14 +74,14 @@ class Compressor:
     """One tensor's compressor, with the state that it carries between steps.
 
     Workers that exchange payloads need the same spec, seed, name and shape. A compressor may be used
-    by several threads, one after the other; calls release the GIL.
+    by several threads, but only by one at a time. Calls release the GIL.
 
     spec: a method with its parameters, such as "sidco:ratio=0.001"; `thinpipe list` prints them all.
-    shape: of the tensor. By default the shape of the first array that is encoded or decoded.
-    name: of the tensor, for messages and seeds.
+    shape: the tensor's shape. By default the shape of the first array that is encoded or decoded.
+    name: the tensor's name, for messages and seeds.
     seed: shared by all workers; for sampling and stochastic rounding.
-    rank: of this worker, from 0.
-    threads: that one call may use.
+    rank: this worker's rank, from 0.
+    threads: number of threads that one call may use, 1 to 256.
     """
 
     def __init__(self, spec: str, shape: Union[None, int, Sequence[int]] = None, *,
@@ -136,7 +136,7 @@ class Compressor:
 
     @property
     def properties(self) -> Properties:
-        """Properties. Needs the tensor's shape."""
+        """The compressor's Properties. @throws InputError if the tensor's shape is not known yet"""
         self._needs_shape()
         return self._properties
 
@@ -200,20 +200,21 @@ class Compressor:
     def encode_into(self, payload: Bytes, gradient: Array, *, squares: Optional[Array] = None,
                     step: Optional[int] = None, epoch: float = 0.0,
                     shared_scale: float = 0.0) -> Report:
-        """As encode(), but writes to the front of `payload`, a writable buffer or a torch tensor of
-        uint8 with at least `properties.max_encoded_size` bytes. Returns the Report."""
+        """Encodes as encode() does, but writes the payload to the front of `payload`, a writable buffer
+        or torch tensor of uint8 with at least `properties.max_encoded_size` bytes. Returns the Report."""
         return self._encode("encode", self._gradient(gradient, squares, step, epoch, shared_scale),
                             _library.octets(payload, "payload", writable=True))
 
     @property
     def exchanges(self) -> bool:
-        """True if the next step is an exchange: call encode(); otherwise call hold()."""
+        """True if the next step exchanges, so that it calls encode(). If False, call hold() instead."""
         self._needs_shape()
         return (self.step + 1) % self._properties.period == 0
 
     def hold(self, gradient: Array, *, squares: Optional[Array] = None, step: Optional[int] = None,
              epoch: float = 0.0) -> None:
-        """Accumulates the gradient of a step without an exchange (`properties.period` > 1)."""
+        """Adds the gradient of a step without an exchange to the memory (see `exchanges`). @throws
+        InputError if `properties.period` is 1"""
         held = self._gradient(gradient, squares, step, epoch)
         _library.call("hold", self._handle, byref(held))
         self.step = held.step + 1
@@ -247,7 +248,7 @@ class Compressor:
         return out
 
     def distortion(self, gradient: Array, payload: Bytes) -> Distortion:
-        """Returns the Distortion of the last encode(), of this gradient to this payload."""
+        """Returns the Distortion of the last encode(), which encoded this gradient to this payload."""
         error, norm = ctypes.c_double(), ctypes.c_double()
         data = _library.octets(payload, "payload")
         encoded = self._gradient(gradient, None, None, 0.0)
@@ -260,15 +261,15 @@ class Compressor:
     def first_round(self, payload: Bytes, gradient: Array, *, step: Optional[int] = None,
                     epoch: float = 0.0) -> Report:
         """Writes the floats of the first all-reduce to `payload` and returns the Report. A job with
-        several workers calls it in place of encode(), then next_round() `properties.rounds` times. The
-        gradient must stay at its address meanwhile."""
+        several workers calls it in place of encode(), then next_round() `properties.rounds` times. Do
+        not change the gradient in between."""
         return self._encode("first_round", self._gradient(gradient, None, step, epoch),
                             _library.octets(payload, "payload", writable=True))
 
     def next_round(self, mean: Array, payload: Bytes) -> int:
-        """Takes the mean over workers of the floats of the previous round, writes the floats of the
-        next round, and returns their size in bytes. The last call writes the aggregate's payload, for
-        decode_add() with factor 1."""
+        """Reads the mean over workers of the floats that the previous round wrote, writes the floats of
+        the next round to `payload`, and returns their size in bytes. The last call writes the
+        aggregate's payload instead, for decode_add() with factor 1."""
         memory = _library.floats(mean, "mean")
         return self._sized("next_round", payload, memory.address, memory.elements)
 
@@ -297,7 +298,7 @@ class Compressor:
         return positions[:count], values[:count]
 
     def decode_pairs_into(self, payload: Bytes, positions: Positions, values: Array) -> int:
-        """As decode_pairs(), but writes to the front of two writable arrays of at least
+        """Decodes as decode_pairs() does, but writes to the front of two writable arrays of at least
         `properties.max_pairs` elements, for example torch tensors of int32 and float32. Returns n, the
         number of pairs."""
         self._needs_shape()
@@ -310,9 +311,9 @@ class Compressor:
         return count.value
 
     def give_back(self, positions: Positions, values: Array) -> None:
-        """Restores to the memory values that were sent but that the selection from the workers' sums
-        dropped. Any worker may have sent them. Call it before the next encode() or hold(). Without a
-        memory the values are lost.
+        """Restores values to the memory: those that a worker sent, but that the selection from the
+        workers' sums dropped. The worker may be another one. Call it before the next encode() or hold().
+        Without a memory the values are lost.
 
         positions: n positions in the flattened tensor, strictly ascending.
         values: n floats.
@@ -342,7 +343,8 @@ class Compressor:
         return state
 
     def load_state(self, state: Bytes) -> None:
-        """Restores what state() returned, of a compressor of the same spec and shape."""
+        """Restores what state() returned for a compressor of the same spec, name and shape. @throws
+        InputError for other bytes, after which the memory is empty"""
         self._needs_shape()
         data = _library.octets(state, "state")
         _library.call("load", self._handle, data.address, data.elements)

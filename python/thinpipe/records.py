@@ -10,7 +10,7 @@ from thinpipe._library import InputError
 class Records(list):
     """The measured points of one file, one dictionary each, as docs/records.md describes them.
 
-    header: of the last launch: version, command, settings, fingerprint of the machine.
+    header: the header of the last launch, with version, command, settings and fingerprint.
     """
 
     def __init__(self, header, points):
@@ -48,9 +48,9 @@ def _name(record, number, names):
 
 
 def read_records(path: Any) -> Records:
-    """Reads records.jsonl, or the folder that contains it. Of points with one id the last one counts, as
-    in reports, and likewise of points with one "normal_id"; points of a job are repeats and all stay.
-    @throws InputError naming file and line."""
+    """Reads records.jsonl, or the folder that contains it. If several points have one id or one
+    "normal_id", the last one counts, as in reports. Points of a job are repeats, and all are returned.
+    An unfinished last line is skipped. @throws InputError naming file and line."""
     path = os.fspath(path)
     if os.path.isdir(path):
         path = os.path.join(path, "records.jsonl")

@@ -41,19 +41,20 @@ def ddp_hook(model: torch.nn.parallel.DistributedDataParallel, spec: str, *, col
     """Makes a DistributedDataParallel model exchange its gradients through a compressor.
 
     Every rank calls it once, after the model's construction and before the first step. The mean
-    gradient is the same bits on all ranks. Returns a Hook.
+    gradient has the same bits on all ranks. Returns a Hook. @throws InputError for arguments that do not
+    fit, RankError if another rank failed or has other arguments.
 
     spec: a compressor with its parameters, such as "dgc:ratio=0.001".
     collective: "allreduce" adds payloads, where the compressor's payloads can be added; "allgather"
         sends every payload to every rank; "twoshot" sends each slice of a tensor to one rank, which
-        averages it, encodes the mean again and sends it to all. "auto" is the compressor's own, one of
-        the first two.
+        averages the slices of all ranks, encodes the mean and sends it to all. "auto" is the one of the
+        first two that the compressor is made for.
     granularity: "tensor" compresses each parameter separately, "bucket" each of DDP's buckets as one
-        vector. In the first step, after which DDP rebuilds its buckets, "bucket" does not compress; with
-        a static graph, in the first two.
+        vector. "bucket" does not compress the first step (with a static graph, the first two), because
+        DDP then rebuilds its buckets.
     min_elements: tensors with fewer elements are averaged without compression.
-    seed: of sampling and stochastic rounding.
-    threads: of one encode.
+    seed: seed of sampling and stochastic rounding.
+    threads: number of threads of one encode.
     nonfinite: "error" ends the training on all ranks if a gradient has NaN or an infinity. "skip" makes
         the gradients of its bucket NaN on all ranks instead, so that a GradScaler skips the step.
     squares: a function that returns the second moments of a parameter's gradient by its name, a float32
@@ -99,8 +100,8 @@ def ddp_hook(model: torch.nn.parallel.DistributedDataParallel, spec: str, *, col
 
 
 def _checked_on_all(group, timeout, check):
-    """Returns the Ranks of a group, and the result of check(). @throws on all ranks if check() fails on
-    one: its error there, on the other ranks a RankError with its text."""
+    """Returns the Ranks of a group, and the result of check(). If check() fails on a rank, raises its
+    error on that rank, and a RankError with the error's text on the others."""
     problem = result = None
     try:
         if not (isinstance(timeout, (int, float)) and 0 < timeout < _MOST_SECONDS):
@@ -119,14 +120,16 @@ def _checked_on_all(group, timeout, check):
 
 
 def _warn_of_momentum(exchange):
-    """The optimiser is unknown here. Two momenta make a training diverge (Lin et al., section 3.2)."""
+    """Warns, on rank 0, if the compressor applies momentum. The optimiser, which is unknown here, may
+    apply momentum too, and two momenta make a training diverge (Lin et al., section 3.2)."""
     if "memory=momentum" in exchange.properties.spec and exchange.ranks.rank == 0:
         warnings.warn(f"{exchange.spec} applies momentum itself: use an optimiser without momentum",
                       stacklevel=3)
 
 
 def _warn_of_unused_parameters(exchange, model):
-    """DDP drops the mean of a parameter that no rank used in a step."""
+    """Warns, on rank 0, if the compressor has a memory and DDP drops the mean gradient of a parameter
+    that no rank used in a step."""
     drops = model.find_unused_parameters or getattr(model, "static_graph", False)
     memory = "memory=" in exchange.properties.spec and "memory=none" not in exchange.properties.spec
     if drops and memory and exchange.ranks.rank == 0:
@@ -138,7 +141,7 @@ def _warn_of_unused_parameters(exchange, model):
 class _Hook:
     """The compressed exchange of one model's gradients.
 
-    exchange: what it does; its `on_payload` may be set to see payloads, and `units` has the compressors.
+    exchange: the Exchange. Set its `on_payload` to receive payloads; its `units` have the compressors.
     step: number of backward passes that exchanged.
     """
 
@@ -162,7 +165,8 @@ class _Hook:
             raise RuntimeError(f"thinpipe: {self._error}") from self._error
 
     def _begin_step(self):
-        """Called before the first exchange of each step, when no exchange is under way."""
+        """Reports the step before to `thinpipe net torchrun`. Called before the first exchange of each
+        step, when no exchange is under way."""
         if self._reported.active:
             total, means = self._totals(), self._totals("mean of ")  # of two shots
             codec = total["encode_seconds"] + total["decode_seconds"]
@@ -179,7 +183,7 @@ class _Hook:
         return 4 * sum(unit.properties.elements for unit in self.exchange.units.values())
 
     def _totals(self, prefix=""):
-        """Returns sums over the units whose names begin with the prefix."""
+        """Returns the sums of statistics() over the units whose names begin with the prefix."""
         total = dict.fromkeys(("encoded_bytes", "dense_bytes", "k", "k_hat", "encode_seconds",
                                "decode_seconds"), 0)
         for name, unit in self.statistics().items():
@@ -188,7 +192,7 @@ class _Hook:
         return total
 
     def set_epoch(self, epoch: float) -> None:
-        """Sets the epoch, for compressors with a warm-up; may be a fraction."""
+        """Sets the epoch of the training, for compressors with a warm-up. The epoch may be a fraction."""
         self.epoch = float(epoch)
 
     def state_dict(self) -> Dict[str, Any]:
@@ -200,8 +204,8 @@ class _Hook:
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         """Restores the state_dict() of the same rank. Call it between steps, on all ranks; the next
-        exchange fails if a rank has loaded none, or one of another step. @throws InputError if it is of
-        another configuration, or of a model with other parameters."""
+        exchange fails if a rank has loaded none, or one of another step. @throws InputError if `state`
+        is of another configuration, or of a model with other parameters."""
         for name, value in self._configuration().items():
             if state.get(name) != value:
                 raise InputError(f"state_dict: {name}: found {state.get(name)!r}, expected {value!r}")
@@ -223,8 +227,8 @@ class _Hook:
             self.exchange.tell_loaded(self.step)
 
     def statistics(self) -> Dict[str, Dict[str, Any]]:
-        """Returns {unit's name: dictionary} with encodes, encoded_bytes, dense_bytes, k, k_hat,
-        encode_seconds and decode_seconds of this rank, sums over all steps."""
+        """Returns {unit's name: dictionary} with this rank's sums over all steps of encodes,
+        encoded_bytes, dense_bytes (4 a float), k, k_hat, encode_seconds and decode_seconds."""
         return {name: {"encodes": unit.encodes, "encoded_bytes": unit.encoded_bytes,
                        "dense_bytes": 4 * unit.properties.elements * unit.encodes, "k": unit.k,
                        "k_hat": unit.k_hat, "encode_seconds": unit.encode_seconds,
@@ -280,8 +284,8 @@ class Hook(_Hook):
         return 4 * self._elements
 
     def _enqueue(self, _state, bucket):
-        """DDP's communication hook: passes the bucket to the thread, and returns a future. Backward
-        passes of all ranks fill their buckets in the same order."""
+        """Passes a bucket to the encoding thread, and returns the future of its mean, as DDP's
+        communication hook. Backward passes of all ranks fill their buckets in the same order."""
         buffer = bucket.buffer()
         if buffer.is_sparse:
             raise InputError("sparse gradients cannot be compressed: expected Embedding(sparse=False)")
@@ -309,8 +313,8 @@ class Hook(_Hook):
         return future.value()
 
     def _run(self, phase, job, future, ready):
-        """Runs one phase of a bucket's exchange: _begin(), or the function that it returned. Completes
-        the future after the last phase, or after an error. Returns the next phase, or None."""
+        """Runs one phase of a bucket's exchange: _begin(), or the function that _begin() returned.
+        Completes the future after the last phase, or after an error. Returns the next phase, or None."""
         buffer, following = job[1], None
         is_first = phase == self._begin
         try:
@@ -336,7 +340,8 @@ class Hook(_Hook):
             print(f"thinpipe: rank {self.ranks.rank}: {message}", file=sys.stderr, flush=True)
 
     def _begin(self, index, buffer, gradients, names, step, epoch):
-        """Encodes a bucket. Returns a function that exchanges it, or None."""
+        """Encodes a bucket. Returns a function that exchanges the bucket, or None if the bucket is skipped
+        (nonfinite="skip")."""
         ahead = self.exchange.ahead
         if not self._agreed:
             ahead.agree({"step": step})
@@ -375,8 +380,9 @@ class Hook(_Hook):
         return laid.as_strided((values.numel(),), (1,))
 
     def _find_nonfinite(self, index, buffer, gradients, names, step):
-        """Returns an error that names the gradients, or None. The sum is finite if all elements are,
-        overflow aside, and needs one pass without memory."""
+        """Returns an error that names the gradients with NaN, an infinity, or, if the compressor sends
+        fp16, a value beyond 65504; else None. Tests the sum first, which takes one pass without memory: a
+        finite sum has finite terms only."""
         if bool(torch.isfinite(buffer.sum())) or bool(torch.isfinite(buffer).all()):
             whole = self.granularity == "bucket"
             if not self.exchange.has_half or (whole and index == "first"):
@@ -392,7 +398,8 @@ class Hook(_Hook):
                           "with a GradScaler pass nonfinite='skip'")
 
     def _on_host(self, index, buffer):
-        """Returns the bucket as float32 on the CPU: itself, or a copy, exact for 16-bit floats."""
+        """Returns the bucket as float32 on the CPU: the bucket itself, or a copy, exact for 16-bit
+        floats."""
         if buffer.device.type == "cpu":
             return buffer if buffer.dtype == torch.float32 else buffer.float()
         if index != "first":
@@ -408,8 +415,8 @@ class Hook(_Hook):
         return host
 
     def _pieces(self, index, values, gradients, names):
-        """Returns the arrays to compress, as (name, shape, values), and the arrays that stay as they
-        are."""
+        """Returns the arrays to compress, as [(name, shape, values)], and the arrays to average without
+        compression."""
         if self.granularity == "bucket":
             return ([], [values]) if index == "first" else (
                 [(f"bucket{index}", (values.numel(),), values)], [])
@@ -424,7 +431,7 @@ class Hook(_Hook):
         return pieces, plain
 
     def _shape_in_memory(self, name, gradient):
-        """Returns the gradient's shape with its sides in the order in which they lie in memory."""
+        """Returns the gradient's shape with its dimensions in memory order, greatest stride first."""
         stride = self._strides.get(name)
         if stride is None:
             return tuple(gradient.shape)
@@ -433,8 +440,9 @@ class Hook(_Hook):
 
 
 def _start_threads():
-    """Starts two threads: one encodes a bucket while the other exchanges the bucket before. All ranks'
-    exchanges therefore have the same order. Returns the queue of buckets; None ends the threads."""
+    """Starts two threads: one encodes a bucket while the other exchanges the bucket before. A single
+    thread exchanges, so the exchanges of all ranks have the same order. Returns the queue of buckets, in
+    which None ends the threads."""
     buckets, encoded, room = queue.SimpleQueue(), queue.SimpleQueue(), threading.Semaphore(2)
     for work in ((_encode, buckets, encoded, room), (_exchange, encoded, room)):
         thread = threading.Thread(target=_forget_at_end, args=work, name="thinpipe", daemon=True)
@@ -475,8 +483,8 @@ _threads = {}  # of hooks: {thread: the queue that ends it}
 
 @atexit.register
 def _end_threads():
-    """Ends all hooks' threads. The interpreter's end aborts the process if a thread is within torch's
-    code then, which also frees a hook."""
+    """Ends all hooks' threads, and waits for them for _EXIT_SECONDS at most. The interpreter's end aborts
+    the process if a thread is then within torch's code, which also runs when a hook is freed."""
     for buckets in set(_threads.values()):
         buckets.put(None)
     end = time.monotonic() + _EXIT_SECONDS
@@ -489,8 +497,8 @@ def _end_threads():
 def fsdp_hook(model: torch.nn.Module, spec: str, *, seed: int = 1, threads: int = 1,
               timeout: float = 300.0) -> "FsdpHook":
     """Makes a model of fully_shard() (FSDP2, torch 2.8 or newer) reduce-scatter its gradients through a
-    compressor: the chunk of each rank goes encoded to this rank, which decodes and adds all chunks. The
-    all-gathers of parameters stay PyTorch's.
+    compressor. Every rank sends each rank the encoded chunk of that rank's shard; the receiver decodes
+    and adds the chunks. The all-gathers of parameters stay PyTorch's.
 
     Every rank calls it once, after all calls of fully_shard(model) and before the first step. Each FSDP
     module's gradients are compressed as one vector for each rank. Arguments: see ddp_hook(). Returns an
@@ -566,7 +574,7 @@ class FsdpHook(_Hook):
 
 
 class _ReduceScatter:
-    """FSDP2's interface of a reduce-scatter."""
+    """A compressed reduce-scatter with the interface that FSDP2 calls."""
 
     def __init__(self, hook, name):
         self._hook, self._name = hook, name
@@ -583,9 +591,9 @@ class _ReduceScatter:
 
 
 def _parameters_of(model):
-    """Returns {id: name} of the parameters that DDP exchanges, their names and shapes in order, and
-    {name: strides} of those that are not laid out row by row. DDP's buckets have their layout.
-    @throws InputError for what a hook cannot exchange."""
+    """Returns {id: name} of the parameters that DDP exchanges, [(name, shape)] in the model's order, and
+    {name: strides} of the parameters that are not row-major. Gradients in DDP's buckets have their
+    parameters' layout. @throws InputError for parameters whose gradients a hook cannot exchange."""
     names, shapes, strides, devices = {}, [], {}, set()
     sparse = [name for name, module in model.module.named_modules()
               if isinstance(module, (torch.nn.Embedding, torch.nn.EmbeddingBag)) and module.sparse]

@@ -16,10 +16,12 @@ class Trace:
 
     model: name of the model.
     ranks: number of workers.
-    names: of the parameter tensors, in the model's order.
+    names: names of the parameter tensors, in the model's order.
     shapes: {name: shape}.
+    dtype: type of the gradients in the files, "F32", "F16" or "BF16".
+    has_squares: True if the second moments were recorded.
     training_steps: numbers of the recorded steps in the training, ascending.
-    complete: False if the recording was interrupted or is still running.
+    complete: False if the recording was interrupted, lost a rank, or is still running.
     values: "gradients", or "updates": decreases of the parameters in steps of each worker's optimiser.
     """
 
@@ -51,7 +53,7 @@ class Trace:
             raise InputError(f"{path}: {error}: the member is missing or has another type") from None
 
     def __len__(self) -> int:
-        """The number of recorded steps."""
+        """Returns the number of recorded steps."""
         return len(self._workers)
 
     def __repr__(self):
@@ -59,7 +61,8 @@ class Trace:
                 f"{len(self.names)} tensors>")
 
     def loss(self, step: int, rank: int = 0) -> Optional[float]:
-        """The mean loss of a rank's mini-batch; None if it was not recorded."""
+        """Returns the mean loss of a rank's mini-batch; None if it was not recorded or not finite.
+        step: a recorded step, 0 to len(self) - 1."""
         return self._worker(step, rank)[2]
 
     def gradients(self, step: int, rank: int = 0) -> Dict[str, Any]:
@@ -68,7 +71,7 @@ class Trace:
         return self._tensors(step, rank, "", self.dtype)
 
     def squares(self, step: int, rank: int = 0) -> Dict[str, Any]:
-        """Returns the second moments as gradients() does. For a trace with `has_squares`."""
+        """Returns the second moments as gradients() does. @throws InputError without `has_squares`"""
         if not self.has_squares:
             raise InputError(f"{self.folder}: the trace was recorded without second moments")
         return self._tensors(step, rank, "q:", "F32")
@@ -97,7 +100,8 @@ class Trace:
 
 
 def _open_safetensors(path, size):
-    """Returns the mapped file, its header, and where the values begin."""
+    """Returns the mapped file, its header, and the offset in bytes where the values begin. @throws
+    InputError if the file does not have `size` bytes, or has no valid header"""
     try:
         with open(path, "rb") as file:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -133,5 +137,5 @@ def _array(data, begin, entry, where):
 
 
 def read_trace(folder: Any) -> Trace:
-    """Opens a trace. @throws InputError naming file and member."""
+    """Opens a trace folder. @throws InputError naming the file, and a member if it is wrong."""
     return Trace(folder)

@@ -236,7 +236,7 @@ void refuse_other_conditions(const Measured& baseline, const Measured& measured,
   if (measured.kind != kJobKind) {
     if (baseline.launches > 0 && measured.launches > 0)
       for (const std::string& difference : subject_differences(baseline.header, measured.header))
-        outcome.missing.push_back("not what the baseline measured: " + difference);
+        outcome.missing.push_back("other settings than the baseline: " + difference);
     for (const Measured* side : {&baseline, &measured})
       for (const std::string& difference : side->subjects)
         outcome.missing.push_back(side->file.string() +

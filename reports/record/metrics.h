@@ -19,7 +19,7 @@ struct MetricType {
   const char* unit;     ///< `s`, `B`, `bit`, `bit/s`; `1` for none
   const char* better;   ///< `lower`, `higher` or `target:<number>`
   const char* kind;     ///< `timed` (by clocks and counters), `exact` or `quality`
-  const char* meaning;  ///< including the rank it is of
+  const char* meaning;  ///< definition, and the rank that is measured
 
   operator std::string() const { return name; }  // NOLINT(google-explicit-constructor)
 
@@ -34,11 +34,11 @@ struct MetricType {
   }
 };
 
-/// A time "of the last rank" is that of the rank that entered the exchange last in a step, because
-/// the exchange times of other ranks include their wait for this rank. If exchanges overlap with
-/// the rest of the step, the rank with the shortest exchange counts instead.
+/// A time "of the last rank" is the time of the rank that entered the exchange last in a step,
+/// because the exchange times of other ranks include their wait for this rank. If exchanges overlap
+/// with the rest of the step, the rank with the shortest exchange counts instead.
 inline constexpr MetricType kMetricTypes[] = {
-    MetricType::seconds("step_time", "a step, from its begin to its end, on the slowest rank"),
+    MetricType::seconds("step_time", "a step, from its start to its end, on the slowest rank"),
     MetricType::seconds("compute_time", "computing, of the last rank"),
     MetricType::seconds("compress_time", "compressing, of the last rank"),
     MetricType::seconds("compress_cpu_time",
@@ -60,10 +60,12 @@ inline constexpr MetricType kMetricTypes[] = {
      "bus bandwidth as nccl-tests defines it, of the payload"},
     MetricType::bytes("payload_bytes",
                       "payloads that a rank encodes, in trainings plus pulls: mean over ranks"),
-    MetricType::bytes("dense_bytes", "the gradient uncompressed: 4 d"),
+    MetricType::bytes("dense_bytes", "the gradient uncompressed: 4 bytes per element"),
     MetricType::bytes("pull_bytes", "payloads that a worker pulls: mean over workers"),
     {"wire_bytes", "B", "lower", "timed", "frames that a host sends in a step, by its qdisc"},
-    MetricType::quality("quality", "target:1", "k\xcc\x82/k, summed over tensors; mean over ranks"),
+    MetricType::quality("quality", "target:1",
+                        "sent over requested elements (k\xcc\x82/k), summed over tensors; mean "
+                        "over ranks"),
     MetricType::quality("tensor_quality", "target:1", "k\xcc\x82/k of each tensor"),
     MetricType::quality("relative_error", "lower",
                         "norm of decoded minus input over the norm of the input; mean over ranks"),
@@ -85,7 +87,7 @@ inline constexpr MetricType kMetricTypes[] = {
     {"bits_per_element", "bit", "lower", "exact", "payload over elements"},
     {"passes", "1", "lower", "exact", "passes of an encode over the tensor"},
     {"allocations", "1", "lower", "exact", "memory allocations of an encode"},
-    MetricType::seconds("job_time", "a job, from its begin to its end"),
+    MetricType::seconds("job_time", "a job, from its start to its end"),
     {"job_bytes", "B", "lower", "timed",
      "frames that a host sends in a job, by its qdisc: mean over hosts"},
     MetricType::seconds("train_seconds", "the whole training, in emulated time"),

@@ -37,9 +37,9 @@ std::string text_in(const nlohmann::json& object, const std::string& name);
 /// a value that is no object.
 std::optional<double> number_in(const nlohmann::json& object, const std::string& name);
 
-/// A JSON object in a record that stays as it was written. It cannot be changed, and all copies
-/// share it. It converts to a JSON value for reading. Code that uses more than number() and text()
-/// must include nlohmann/json.hpp.
+/// A JSON object of a record. It is immutable and shared by all copies of the Document, which
+/// converts to a JSON value for reading. Code that uses more than number() and text() must include
+/// nlohmann/json.hpp.
 class Document {
  public:
   Document();  ///< an empty object
@@ -66,14 +66,14 @@ struct Header {
   int threads = 1;   ///< available to one encode or decode
   std::string simd;  ///< instruction set of the kernels; "" in records without it
   Document trace;
-  Document settings;                               ///< options other than axes that change figures
+  Document settings;                               ///< options (no axes) that change figures
   Document fingerprint;                            ///< machine and build
   Document calibration;                            ///< of the links
   Document training;                               ///< model, data and target, of kTrainKind
   Document machines;                               ///< the ranks' hosts, emulated or real
   Document device;                                 ///< the GPU; empty without one
-  std::vector<std::string> rank_devices;           ///< PCI addresses, by worker
-  std::optional<bool> mpi_takes_device_addresses;  ///< with GPUs
+  std::vector<std::string> rank_devices;           ///< PCI address of each worker's GPU
+  std::optional<bool> mpi_takes_device_addresses;  ///< with GPUs: whether MPI took device pointers
 };
 
 /// The step without a compressor, which compressors are compared with.
@@ -112,12 +112,12 @@ struct Axes {
     return collective + (bucketing.empty() ? "" : ", " + bucketing) +
            (device == "cpu" ? "" : ", " + device);
   }
-  /// Returns whether servers, or owners of slices (two shots), compress their answers by a method
-  /// of their own.
+  /// Returns true if a method of their own compresses the answers of parameter servers (`pull=`) or
+  /// the means of a two-shot collective (`second=`).
   bool answers_compressed() const;
-  /// Returns the baseline that these axes measure; nullopt if they measure none. Local steps are no
-  /// baseline, because they send less; nor are 16-bit gradients that are all-gathered instead of
-  /// summed, nor compressed answers.
+  /// Returns the baseline that these axes measure; nullopt if they measure none. Local steps,
+  /// answers_compressed() and the 4-bit sums of qgZ are no baselines, because they send less. Nor
+  /// are 16-bit gradients that are all-gathered instead of summed.
   std::optional<Baseline> baseline() const;
 };
 
@@ -161,25 +161,25 @@ using RankTimeline = std::vector<PhaseOfStep>;
 /// nullopt.
 struct Fidelity {
   std::optional<double> goodput_ratio = {};         ///< goodput / TCP ceiling, in the calibration
-  std::optional<double> wire_bytes_predicted = {};  ///< B a host sends in a step in full frames
-  std::optional<double> wire_bytes_most = {};       ///< B with every message in frames of its own
-  std::optional<double> wire_ratio = {};            ///< B measured / predicted
+  std::optional<double> wire_bytes_predicted = {};  ///< B a host sends in a step if frames are full
+  std::optional<double> wire_bytes_most = {};       ///< same, if every message has its own frames
+  std::optional<double> wire_ratio = {};            ///< measured / predicted bytes
   std::optional<double> idle_cpu = {};              ///< idle fraction of the CPU time
   std::optional<double> burst_bytes = {};           ///< B, the depth of the largest token bucket
   std::optional<double> burst_seconds = {};         ///< s that burst_bytes take at the link's rate
   std::uint64_t drops = 0;                          ///< frames
-  bool shared_machine = false;  ///< another run measured on this machine meanwhile
+  bool shared_machine = false;  ///< another run measured on this machine at the same time
   /// By rank; empty where not counted.
   std::vector<double> wire_bytes_by_rank = {};
   std::vector<double> tcp_segments_by_rank = {};
   std::vector<double> tcp_retransmitted_by_rank = {};
 };
 
-/// Reads the figures; a missing one, or one that is not a finite number, is unknown.
+/// Reads the `fidelity` of a record. A figure that is missing or not a finite number is nullopt.
 Fidelity parse_fidelity(const nlohmann::json& object);
 
 /// One measured point. In a run, a point is one repeat of one compressor on one link with one
-/// number of ranks. Other verbs, such as `bench`, have points with other axes.
+/// number of ranks. Other commands, such as `bench`, have points with other axes.
 struct Point {
   std::string id;
   /// The id with specs in their normal form, so that it is equal for `topk` and `topk:ratio=0.01`;
@@ -213,7 +213,7 @@ struct Point {
 struct Records {
   std::filesystem::path file;
   std::vector<Header> headers;     ///< one per launch, in file order
-  std::vector<Point> points;       ///< one per id, the last record
+  std::vector<Point> points;       ///< the last one of each id; see read_repeated_records()
   std::vector<std::string> notes;  ///< a sentence for each skipped line
 
   /// Returns the kind of all headers; kRunKind without any.
@@ -235,9 +235,9 @@ class PointNames {
   std::map<std::string, std::string> names_;  // by id and by normal id
 };
 
-/// Returns the JSON form of a record (docs/records.md). JSON has no infinity and no NaN, so samples
-/// that are not finite become null. The member `missing` of a metric states how many samples are
-/// null.
+/// Return the JSON form of a record or of a member of one (docs/records.md). JSON has no infinity
+/// and no NaN, so samples that are not finite become null. The member `missing` of a metric states
+/// how many samples are null.
 nlohmann::json metric_json(const Metric& metric);
 nlohmann::json metrics_json(const Metrics& metrics);
 nlohmann::json fidelity_json(const Fidelity& fidelity);
@@ -257,9 +257,9 @@ struct CalibratedWay {
 struct CalibratedLinkRecord {
   std::size_t launch = 0;  ///< index into Records::headers
   std::string link;
-  double machines = 0;  ///< on the network; 0 in records that lack it
+  double machines = 0;  ///< number of machines in the network; 0 in records that lack it
   std::string verdict;  ///< `holds`, `off`, `unjudged`, `unmeasured`, `broken`
-  std::string reason;   ///< of the last two
+  std::string reason;   ///< why it is `unmeasured` or `broken`
   std::vector<CalibratedWay> ways = {};
 
   bool held() const { return verdict == "holds"; }
@@ -267,9 +267,9 @@ struct CalibratedLinkRecord {
   const CalibratedWay* farthest() const;
 };
 
-/// Returns the entries of calibrated links in the headers of all launches, in file order. Ignores
-/// entries that do not have the form in docs/records.md. Ignoring them is safe, because calibration
-/// is optional, and each measured point says itself whether its link passed calibration.
+/// Returns the calibrated links of all launches' headers, in file order. Ignores an entry that does
+/// not have the form in docs/records.md. This is safe, because calibration is optional, and each
+/// measured point says itself whether its link passed calibration.
 std::vector<CalibratedLinkRecord> calibrated_links(const Records& records);
 
 /// Adds `name: A against B`, with the values as JSON, if they differ.

@@ -20,33 +20,36 @@ namespace thinpipe {
 
 /// The only writer of a run's records. append() validates a record, writes it and flushes it with
 /// fsync before it returns. The writer locks the file against writers in other processes, by a
-/// POSIX record lock. A crash frees the lock. So does this process when it closes any other stream
-/// on the same file, so read existing records before you open the writer.
+/// POSIX record lock. A crash frees the lock. This process also frees the lock when it closes any
+/// other stream on the same file, so read existing records before you open the writer.
 class RecordWriter {
  public:
   enum class Mode {
     kCreate,  ///< the file must not have records yet
-    kResume,  ///< appends to existing records, after cutting an unfinished last line; or creates
+    kResume,  ///< cuts an unfinished last line, and appends to the records, if there are any
   };
 
-  /// Creates the folder as needed. Throws InputError when `kCreate` finds records, when the records
-  /// to resume are damaged, when another process is writing them, or when the folder cannot have
-  /// any; SystemError when the machine refuses, as for a full disk.
+  /// Creates the folder and the file as needed.
+  /// @throws InputError when `kCreate` finds records, when the records to resume are damaged, when
+  /// another process is writing them, or when the folder or the file cannot be written.
+  /// @throws SystemError when any folder would fail, as on a full disk.
   RecordWriter(const std::filesystem::path& folder, Mode mode);
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
 
-  /// Returns the file's records at opening. A resumed run skips their finished_ids().
+  /// Returns the records that the file had when it was opened. A resumed run skips the points in
+  /// Records::finished_ids().
   const Records& existing() const { return existing_; }
   const std::filesystem::path& file() const { return file_; }
 
-  /// @throws InputError when the file has records of another kind (Header::kind)
+  /// Checks that the file has no records of another kind (Header::kind). @throws InputError
   void require_kind(const std::string& kind) const;
 
   /// Appends one record. Numbers that are not finite become null; invalid UTF-8 is replaced.
-  /// @throws InputError when the record breaks docs/records.md, and writes nothing; RunError naming
-  /// the file when it cannot be written: the file then ends at its last whole record
+  /// @throws InputError when the record breaks docs/records.md; nothing is written.
+  /// @throws SystemError naming the file when it cannot be written; it is cut to its last whole
+  /// record.
   void append(const nlohmann::json& record);
   void append(const Header& header);
   void append(const Point& point);

@@ -135,7 +135,7 @@ TEST(Registry, ErrorsNameSpecKeyAndWhatIsAllowed) {
               AllOf(HasSubstr("did you mean 'ratio'?"), HasSubstr("positions")));
   EXPECT_THAT(error_of("topk:positions=golom"), HasSubstr("did you mean 'golomb'?"));
   EXPECT_THAT(error_of("sidc"), HasSubstr("did you mean 'sidco'?"));
-  EXPECT_THAT(error_of("nothing-like-it"), HasSubstr("known are"));
+  EXPECT_THAT(error_of("nothing-like-it"), HasSubstr("(known: "));
 }
 
 TEST(Registry, ParametersHaveDefaultsAndOneNormalForm) {

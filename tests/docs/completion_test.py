@@ -39,7 +39,7 @@ def offered(*lines):
 
 def verbs():
     """From the listing of `thinpipe --help`: 'trace info', 'run', ..."""
-    section = re.search(r"Verbs:\n(.*?)\n\n", thinpipe("--help"), re.DOTALL)[1]
+    section = re.search(r"Commands:\n(.*?)\n\n", thinpipe("--help"), re.DOTALL)[1]
     names = []
     for name, of_group in re.findall(r"(?m)^  ([a-z-]+)(?: ([a-z|]+))?(?:  |$)", section):
         names += [f"{name} {second}" for second in of_group.split("|")] if of_group else [name]

@@ -29,7 +29,7 @@ def run(*words):
 
 def table():
     """verb -> options, as `--name` and `-x`, of the command; '' is the command itself."""
-    listing = re.search(r"Verbs:\n(.*?)\n\n", run(str(BIN / "thinpipe"), "--help"), re.DOTALL)[1]
+    listing = re.search(r"Commands:\n(.*?)\n\n", run(str(BIN / "thinpipe"), "--help"), re.DOTALL)[1]
     names = [""]
     for name, of_group in re.findall(r"(?m)^  ([a-z-]+)(?: ([a-z|]+))?(?:  |$)", listing):
         names += [f"{name} {second}" for second in of_group.split("|")] if of_group else [name]
@@ -173,7 +173,7 @@ class Options(unittest.TestCase):
         for verb in VERBS:
             if verb:
                 self.assertIn(verb, said)
-                self.assertIn(f"`{verb}`", readme, "README's table of verbs lacks it")
+                self.assertIn(f"`{verb}`", readme, "README's table of commands lacks it")
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ class BadInputTest(RunCase):
         self.refuse("--threads: found '0'", *run, "--threads", "0")
         self.refuse("did you mean 'ring'?", *run, "--collective", "openmpi|rign")
         self.refuse("ring has no parameter 'group'", *run, "--collective", "ring:group=2")
-        self.refuse("unknown SIMD target 'avx9'", *run, "--simd", "avx9")
+        self.refuse("unknown SIMD instruction set 'avx9'", *run, "--simd", "avx9")
 
     def test_folders_that_cannot_take_the_records(self):
         trace = self.trace()

@@ -116,8 +116,8 @@ const CollectiveInfo& find_collective(const std::string& name) {
   for (const CollectiveInfo& collective : collectives())
     if (collective.name == name) return collective;
   const std::vector<std::string> names = names_of_collectives();
-  throw InputError(fmt::format("unknown collective {}{}; known are {}", in_quotes(name),
-                               did_you_mean(name, names), fmt::join(names, ", ")));
+  throw InputError(fmt::format("unknown collective {} (known: {}){}", in_quotes(name),
+                               fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
 void check_collective(const Spec& spec) { collective_parameters(spec); }

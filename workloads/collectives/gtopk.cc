@@ -194,8 +194,10 @@ const CollectiveRegistration kGTopK{
          "arrays by a ring",
      .source = "Shi et al., gTop-k S-SGD, ICDCS 2019, alg. 3",
      .parameters = {choice_parameter("putback", "dropper",
-                                     "residual that gets pairs dropped in a merge: the dropping "
-                                     "rank's, or (as published) the sender's if not selected",
+                                     "residual to which a dropped value is restored: that of the "
+                                     "rank whose merge dropped it (dropper), or, as published, "
+                                     "that of its sender if the index is not in the result "
+                                     "(sender)",
                                      {"dropper", "sender"})},
      .reduce = ring_reduce_form(),
      .sparse =

@@ -234,8 +234,8 @@ const CollectiveRegistration kHierarchical{
      .summary = "reduce-scatter in groups of consecutive ranks, rings through all groups, "
                 "all-gather in groups",
      .source = "the two levels of NCCL and BlueConnect (Cho et al. 2019)",
-     .parameters = {integer_parameter("group", "4", "ranks of a group; the last one may have fewer",
-                                      1, 1024)},
+     .parameters = {integer_parameter(
+         "group", "4", "ranks of a group; the last group may have fewer", 1, 1024)},
      .reduce = ReduceForm{.plan = hierarchical_all_reduce,
                           .traffic = hierarchical_reduce_traffic,
                           .steps = hierarchical_reduce_steps,

@@ -296,15 +296,17 @@ const CollectiveRegistration kOkTopK{
           integer_parameter("bucket", "4", "ranks that one rank sends to at a time", 1, 1024),
           real_parameter(
               "balance", "4",
-              "balance before the all-gather where the largest block exceeds so many means", 1,
-              100000),
+              "balance the blocks before the all-gather if the largest block exceeds the mean by "
+              "this factor",
+              1, 100000),
           real_parameter("drift", "0",
-                         "also find a new threshold after selecting more than drift * k or less "
+                         "also find a new threshold after selecting more than drift * k or fewer "
                          "than k / drift elements; 0: never",
                          0, 100000),
           flag_parameter(
               "adapt", "false",
-              "threshold / 1.008 below 2/3 k selected, * 1.008 above 4/3 k (published code)")},
+              "divide the threshold by 1.008 if fewer than 2/3 k elements are selected, multiply "
+              "it by 1.008 if more than 4/3 k are (published code)")},
      .reduce = ring_reduce_form(),
      .sparse = SparseForm{
          .traffic =

@@ -56,8 +56,8 @@ std::string why_not_pulled(const Spec& collective, const Spec& push) {
   const Spec pull = options.pull_of(push);
   if (find_method(pull.name).needs_squares)
     return fmt::format(
-        "{} needs second moments of the mean, which a server does not have; expected another "
-        "method for answers, such as {}=none",
+        "{} needs second moments, which the mean does not have; expected another compressor of "
+        "the mean, such as {}=none",
         pull.to_string(), answers);
   if (options.pull && delay_of(pull) > 1)
     return fmt::format("{}: a server answers every push; expected delay=1 in {}", pull.to_string(),
@@ -96,8 +96,8 @@ const CollectiveRegistration kPs{
               "assignment of tensors: largest first to the least loaded server, or in turn",
               {"balanced", "round-robin"}),
           choice_parameter("update", "workers",
-                           "the optimiser: of each worker, to which servers send the mean "
-                           "gradient; or of the servers, which send changes of the model (only "
+                           "place of the optimiser: on each worker, to which servers send the mean "
+                           "gradient; or on the servers, which send changes of the model (only "
                            "`train`)",
                            {"workers", "servers"})},
      .push_pull = of_servers,

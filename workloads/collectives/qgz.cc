@@ -360,7 +360,7 @@ const CollectiveRegistration kQgz{
      .source = "Wang et al., ZeRO++, section 3.3 (qgZ), arXiv 2306.10209",
      .parameters = {integer_parameter("group", "2",
                                       "ranks of a group; must divide the number of ranks", 1, 1024),
-                    choice_parameter("block", "256", "elements with one scale",
+                    choice_parameter("block", "256", "elements that share a scale",
                                      {"32", "64", "128", "256", "512", "1024", "2048"}),
                     choice_parameter("gather", "int8", "format of the all-gathered mean",
                                      {"int8", "int4", "fp32"})},

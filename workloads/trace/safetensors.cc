@@ -49,7 +49,8 @@ std::string_view header_text(std::span<const std::byte> file, const std::string&
   const std::uint64_t available = std::min<std::uint64_t>(file.size() - kLengthBytes, kMaxHeader);
   if (length > available) {
     throw InputError(fmt::format(
-        "{}: header length: {} bytes, expected at most {} (the file has {}; is it truncated?)",
+        "{}: header length: {} bytes, expected at most {} (the file has {}; is it truncated, or "
+        "not a safetensors file?)",
         name, length, available, file.size()));
   }
   const auto* text = reinterpret_cast<const char*>(file.data() + kLengthBytes);

@@ -40,7 +40,7 @@ struct TraceStepTimes {
   double forward = 0;
   double backward = 0;
   std::vector<double> ready;  ///< s per tensor, in trace order, since the backward pass began
-  double loss = 0;            ///< mean over this worker's mini-batch; NaN if it was not finite
+  double loss = 0;            ///< mean over its mini-batch; NaN if not finite or not recorded
   double compute() const { return forward + backward; }
 };
 
@@ -50,11 +50,12 @@ class GradientSource {
   virtual ~GradientSource() = default;
 
   /// Returns one tensor's gradient: finite values, the same at every call. The span is valid until
-  /// the same rank and tensor is requested for another step, or the rank is released. Several
+  /// the same rank and tensor are requested for another step, or the rank is released. Several
   /// threads may call this at once for different ranks or tensors.
   virtual std::span<const float> gradient(std::size_t rank, std::size_t step,
                                           std::size_t tensor) = 0;
-  /// Returns the second moments, by the rules of gradient(); empty if the source has none.
+  /// Returns the second moments (see Trace::squares), valid and thread-safe as gradient(); empty if
+  /// the source has none.
   virtual std::span<const float> squares(std::size_t rank, std::size_t step, std::size_t tensor);
   virtual const TraceStepTimes& times(std::size_t rank, std::size_t step) const = 0;
   /// Frees the memory of a rank's gradients and invalidates their spans.
@@ -63,7 +64,7 @@ class GradientSource {
 
 /// Description of a trace whose gradients are generated.
 struct GeneratedTrace {
-  std::string text;      ///< accepted in place of a trace folder's path
+  std::string text;      ///< text that commands accept in place of a trace folder's path
   std::string identity;  ///< identifies the trace in records
   std::string model;
   std::vector<TraceTensor> tensors;
@@ -74,15 +75,17 @@ struct GeneratedTrace {
   std::unique_ptr<GradientSource> source;
 };
 
-/// A trace folder, read-only. The constructor checks every offset and length; only verify() checks
-/// hashes. Gradients may contain NaN and infinities, which the caller has to handle. Indices out of
-/// range throw std::out_of_range.
+/// A trace folder, read-only, or a trace whose gradients are generated. Opening a folder checks
+/// every offset and length; only verify() checks hashes. A folder's gradients may contain NaN and
+/// infinities, which the caller has to handle. In a folder, indices out of range throw
+/// std::out_of_range.
 class Trace {
  public:
   /// Opens a folder.
-  /// @throws InputError naming file and field for anything missing, truncated or inconsistent.
+  /// @throws InputError naming file and field, if one is missing, truncated or inconsistent.
   explicit Trace(const std::filesystem::path& folder);
-  /// Opens a trace whose gradients are generated on request; folder() then returns its text.
+  /// Opens a trace whose gradients are generated on request. folder() then returns
+  /// GeneratedTrace::text.
   explicit Trace(GeneratedTrace generated);
   ~Trace();
   Trace(Trace&&) noexcept;
@@ -117,19 +120,21 @@ class Trace {
 
   /// Returns one tensor's gradient. In an FP32 trace the span points into the mapped file. A 16-bit
   /// trace widens the tensor at the first request and keeps the result in memory. In a generated
-  /// trace the span is valid until the same rank and tensor is requested for another step.
+  /// trace the span is valid as in GradientSource::gradient().
   std::span<const float> gradient(std::size_t rank, std::size_t step, std::size_t tensor) const;
-  /// Returns the second moments q, of the same shape; empty if the trace has none.
+  /// Returns the second moment of each element; empty if the trace has none. A second moment is the
+  /// sum, over the samples of the mini-batch B, of (gradient of the sample / |B|)^2.
   std::span<const float> squares(std::size_t rank, std::size_t step, std::size_t tensor) const;
 
-  /// Returns the text that identifies the trace in records: for a folder "sha256:" and the SHA-256
-  /// of trace.json, which contains the hash of every other file.
+  /// Returns the text that identifies the trace in records. For a folder, it is "sha256:" and the
+  /// SHA-256 of trace.json, which contains the hash of every other file.
   std::string identity() const;
 
   /// Returns the parsed trace.json.
   const nlohmann::json& metadata() const;
 
-  /// Recomputes every file's SHA-256. @throws InputError naming the first file that differs.
+  /// Recomputes the SHA-256 of every file of a folder.
+  /// @throws InputError naming the first file whose hash differs from that in trace.json.
   void verify() const;
 
  private:

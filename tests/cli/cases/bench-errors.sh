@@ -6,7 +6,7 @@ try --size 2g
 try --threads 0
 try --threads '1|two'
 try --simd bets 2>&1 | sed 's/has best .*;/has best ...;/'
-try -c topkk | sed 's/; known are.*//'
+try -c topkk | sed 's/ (known: [^)]*)//'
 try -c 'topk:ratio=2'
 try --distribution cauchy
 try --tensor weight

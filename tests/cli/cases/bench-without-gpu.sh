@@ -3,4 +3,4 @@ if [ -e /dev/nvidia0 ] || [ -e /dev/nvidiactl ]; then echo 'this machine has a G
 thinpipe bench --device 'cpu|cuda' --size 1k 2>error
 echo "exit $?"
 sed 's/cuda: .*\. --device/cuda: ... --device/' error
-thinpipe bench --device cuda -c topkk --size 1k 2>&1 | sed 's/; known are.*//'
+thinpipe bench --device cuda -c topkk --size 1k 2>&1 | sed 's/ (known: [^)]*)//'

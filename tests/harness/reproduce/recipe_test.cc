@@ -123,8 +123,8 @@ TEST(Recipes, CommandsOfTrainingsStayAsTheyWere) {
 
 TEST(Recipes, AnUnknownOneIsNamed) {
   EXPECT_EQ(input_error([] { find_recipe("dgc-fig4"); }),
-            "no recipe 'dgc-fig4'; did you mean 'dgc-fig3'?; `thinpipe reproduce --list` shows "
-            "all, and a file's name ends with .toml");
+            "no recipe 'dgc-fig4' (`thinpipe reproduce --list` lists all; the name of a recipe "
+            "file ends with .toml); did you mean 'dgc-fig3'?");
 }
 
 // A recipe with one of everything.

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/error.h"
@@ -14,6 +16,7 @@
 #include "harness/train/series.h"
 #include "harness/train/train_point.h"
 #include "tests/base/support.h"
+#include "workloads/capture/options.h"
 
 namespace thinpipe {
 namespace {
@@ -169,6 +172,29 @@ TEST(ModelDescriptionTest, GoesThroughJsonAndIsStretched) {
     EXPECT_THROW(ModelDescription::from_json({bad, "model.json"}), InputError) << key;
     bad.erase(key);
     EXPECT_THROW(ModelDescription::from_json({bad, "model.json"}), InputError) << key;
+  }
+}
+
+// A training is not resumed with options that change its result.
+TEST(TrainingIdentity, HasEveryOptionThatDecidesTheResult) {
+  const nlohmann::json plain = {{"model", "vgg16-cifar"}, {"updates", true}};
+  std::set<std::string> identities = {training_identity(parse_learner_options(plain))};
+  for (const auto& [option, value] :
+       {std::pair<const char*, nlohmann::json>{"model", "lenet5"},
+        {"width", 0.5},
+        {"data", "/elsewhere"},
+        {"batch", 7},
+        {"optimiser", "sgd:lr=0.3,momentum=0.9"},
+        {"schedule", "cosine"},
+        {"clip", 1},
+        {"local_clip", 1},
+        {"updates", false},
+        {"mask_momentum", true},
+        {"augment", true}}) {
+    nlohmann::json other = plain;
+    other[option] = value;
+    EXPECT_TRUE(identities.insert(training_identity(parse_learner_options(other))).second)
+        << option;
   }
 }
 

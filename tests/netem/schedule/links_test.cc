@@ -169,9 +169,10 @@ TEST(ScheduledLinks, RefusesWhatDoesNotFit) {
             "schedule 'host0.up:steps:of=delay,0s=5ms' on topology 'star': host0.up: the delay and "
             "the loss of a host's link are on its downlink");
   EXPECT_EQ(refusal("star", 2, "delay=10ms", "up:steps:0s=50%"),
-            "schedule 'up:steps:0s=50%' on topology 'star': no link has a rate to schedule");
+            "schedule 'up:steps:0s=50%' on topology 'star': no link has a rate to schedule, such "
+            "as rate=100mbit");
   EXPECT_EQ(refusal("star", 2, "delay=10ms", "steps:0s=50%"),
-            "schedule 'steps:0s=50%': no link has a rate to schedule");
+            "schedule 'steps:0s=50%': no link has a rate to schedule, such as rate=100mbit");
   EXPECT_EQ(refusal("wan:sites=2", 2, "rate=10mbit", "host0:steps:0s=50%"),
             "host0 (unthrottled): schedule 'host0:steps:0s=50%': a direction of the link has no "
             "rate of its own, and a scheduled link needs one in both; give the link up.rate= and "

@@ -482,10 +482,10 @@ TEST(StoredGate, RecordsOfAnotherTraceOrOtherSettingsAreNotComparable) {
   const GateOutcome outcome = sides.stored(Times::kNone);
   EXPECT_EQ(outcome.missing,
             (std::vector<std::string>{
-                "not what the baseline measured: trace: \"A\" against \"B\"",
-                "not what the baseline measured: compute: \"wait\" against \"work\"",
-                "not what the baseline measured: seed: 1 against 2",
-                "not what the baseline measured: steps: 8 against 16"}));
+                "other settings than the baseline: trace: \"A\" against \"B\"",
+                "other settings than the baseline: compute: \"wait\" against \"work\"",
+                "other settings than the baseline: seed: 1 against 2",
+                "other settings than the baseline: steps: 8 against 16"}));
   EXPECT_EQ(exit_code(outcome, false), 5);
 }
 

@@ -107,9 +107,10 @@ TEST_F(EditTrace, SliceOfNothingIsRefused) {
   const auto error = [&](const SliceOptions& options) {
     return input_error([&] { slice_parts(whole, options); });
   };
-  EXPECT_THAT(error({.steps = {{9, 12}}}), HasSubstr("expected some of 4 steps from 0 to 3"));
-  EXPECT_THAT(error({.ranks = {{3, 3}}}), HasSubstr("no such rank (expected some of 0 to 2)"));
-  EXPECT_THAT(error({.tensors = {"tensor-0", "conv*"}}), HasSubstr("no tensor is named 'conv*'"));
+  EXPECT_THAT(error({.steps = {{9, 12}}}), HasSubstr("the trace has 4 steps from 0 to 3"));
+  EXPECT_THAT(error({.ranks = {{3, 3}}}), HasSubstr("no such rank (expected ranks from 0 to 2)"));
+  EXPECT_THAT(error({.tensors = {"tensor-0", "conv*"}}),
+              HasSubstr("no tensor's name matches 'conv*'"));
 }
 
 TEST_F(EditTrace, MergeByRanksAndBySteps) {

@@ -95,7 +95,7 @@ def _require_torch():
 
 
 def _bytes_of(limit):
-    """2000000, "2MB", "1.5 GiB" -> bytes."""
+    """Returns the bytes of a limit such as 2000000, "2MB" or "1.5 GiB"."""
     if not isinstance(limit, str):
         return int(limit)
     match = re.fullmatch(r"\s*([0-9.]+)\s*([kKMGT]?)(i?)B?\s*", limit)
@@ -106,7 +106,7 @@ def _bytes_of(limit):
 
 
 def _processor():
-    """The CPU's name, if the system reports it."""
+    """Returns the CPU's name, or its architecture if the system does not report a name."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             return re.search(r"model name\s*: (.*)", file.read())[1]
@@ -115,7 +115,7 @@ def _processor():
 
 
 def _duration(seconds):
-    """A duration with three digits and without an exponent."""
+    """Returns a duration in s or ms as text, with three digits and without an exponent."""
     if seconds < 0.9995:
         return f"{1e3 * seconds:.3g} ms"
     return f"{seconds:.{3 if seconds < 999 else 6}g} s"
@@ -159,8 +159,8 @@ class _HashedFile:
 
 
 def _prologue(tensors, dtype, squares):
-    """Returns the bytes before the values of a step file, and the size of the values. Second
-    moments (FP32) come first, so that they are aligned for every dtype of the gradients."""
+    """Returns the bytes before the values of a step file, and the size of the values in bytes.
+    Second moments (FP32) come first, so that they are aligned for every dtype of the gradients."""
     entries = [("q:" + t["name"], "F32", t["shape"]) for t in tensors] if squares else []
     entries += [(t["name"], dtype, t["shape"]) for t in tensors]
     header, offset = {"__metadata__": {"format": "thinpipe-trace"}}, 0
@@ -178,7 +178,8 @@ def _rank_folder(rank):
 
 
 def _read_manifest(path):
-    """Returns (header, steps by number, last line or None). Ignores a line cut short by a kill."""
+    """Returns (header, {step's number: line}, last line or None) of a rank's manifest. Ignores a
+    line cut short by a kill."""
     header, steps, last = None, {}, None
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -207,8 +208,8 @@ def _ready_order(ready):
 
 
 def _gather(folder):
-    """Reads all ranks' manifests. Returns (trace in the form of trace.json, or None without a
-    common step; reasons why the trace is incomplete)."""
+    """Reads all ranks' manifests. Returns (trace in the form of trace.json, or None if no step is
+    common to all ranks; reasons why the trace is incomplete)."""
     names = sorted(name for name in os.listdir(folder) if re.fullmatch(r"rank-\d{3,}", name))
     parts, missing = {}, []
     for name in names:
@@ -331,8 +332,8 @@ def _functional():
 
 
 class _Squares:
-    """Second moments q_i = sum over the samples z of (grad of z's loss / |B|)^2. If a layer mixes
-    samples, the sum is over micro-batches."""
+    """Second moments: q_i = sum over the samples z of the batch B of (d loss(z) / d w_i / |B|)^2,
+    for each weight w_i. If a layer mixes samples, the sum is over micro-batches."""
 
     def __init__(self, model, names, parameters, loss_of, batch_dim, micro_batch):
         self.model, self.names, self.parameters = model, names, parameters
@@ -341,8 +342,9 @@ class _Squares:
         self.why = ""
 
     def compute(self, batch):
-        """Returns (q of each parameter, norm of the mean gradient, terms of the sum, method).
-        Restores buffers and random numbers; does not change .grad."""
+        """Returns (q of each parameter, norm of the mean gradient, "samples" or "micro-batches",
+        the method in words). Restores the model's buffers and the random numbers' states; does not
+        change .grad."""
         tensors = _tensors_in(batch)
         if not tensors:
             raise ValueError("squares: the batch given to capture.step(batch) contains no tensor")
@@ -468,7 +470,8 @@ class _Slot:
         return memory
 
     def take(self, tensor):
-        """Copies a tensor; returns (memory, position of its first element)."""
+        """Copies a tensor into the slot. Returns (memory of its dtype, index of its first
+        element)."""
         if tensor.is_sparse:
             tensor = tensor.to_dense()
         flat = tensor.detach().reshape(-1)
@@ -601,7 +604,7 @@ class _Writer(threading.Thread):
         self.free.put(slot)
 
     def _assemble_now_and_then(self):
-        """On rank 0, updates trace.json, in at most a twentieth of the time."""
+        """On rank 0, updates trace.json, so rarely that updates take at most 5 % of the time."""
         when, took = self.last_assembly
         begin = time.perf_counter()
         if self.capture.rank == 0 and begin - when >= 20 * took:
@@ -634,8 +637,8 @@ class _Writer(threading.Thread):
 
 
 class _Clock:
-    """Time marks: the CPU's clock minus the time in the capture's own code, or events on an
-    accelerator's stream."""
+    """Makes time marks, and computes the times between them. A mark is the CPU's clock minus the
+    time in the capture's own code, in s, or an event on an accelerator's stream."""
 
     def __init__(self, capture, cuda):
         self.capture, self.cuda = capture, cuda
@@ -658,7 +661,7 @@ class _Clock:
         return max(0.0, seconds)
 
     def times(self, record):
-        """Returns `forward`, `backward`, `ready` and `buckets` in the form of trace.json."""
+        """Returns `forward`, `backward`, `ready` and `buckets` as in trace.json, in s."""
         backward = self._between(record.backward, record.end)
 
         def since(mark):  # a tensor without a gradient is ready when the pass has ended
@@ -674,7 +677,8 @@ class _Clock:
 # ------------------------------------------------------------------------------------- the captures
 
 def _ours(method):
-    """Decorates an entry point: counts its time, and lets an error end the recording only."""
+    """Decorates an entry point: counts its time as the capture's own. An error in the entry point
+    ends the recording, but not the training."""
     @functools.wraps(method)
     def timed(self, *arguments):
         if self.entered is not None:  # called by another entry point, which counts the time
@@ -691,7 +695,7 @@ def _ours(method):
 
 
 class _Step:
-    """`with capture.step(batch):`"""
+    """The context manager of `with capture.step(batch):`."""
 
     def __init__(self, capture, batch):
         self.capture, self.batch = capture, batch
@@ -943,7 +947,8 @@ class Capture:
                 since // self.every < self.planned)
 
     def _begin(self, batch=None):
-        """Begins a training step: takes memory and computes second moments, before its clock."""
+        """Begins a training step. If the step is due, takes memory for it and computes its second
+        moments, before the step's clock starts."""
         self._open = True
         if not self._is_due():
             return
@@ -1052,7 +1057,8 @@ class Capture:
             record.scale = float(self.scaler.get_scale())
 
     def _end(self, end):
-        """Ends a training step: all its gradients are copied, or the step is not recorded."""
+        """Ends a training step, and passes a recorded step to the writer. `end`: the mark of the
+        end of the backward pass; None if the step is not recorded."""
         record, self._record = self._record, None
         self._drop_gradient_hooks()
         self._open = False
@@ -1077,7 +1083,8 @@ class Capture:
     # ---- overhead
 
     def overhead(self, writer_seconds):
-        """Returns the step times and the module's part in them, for the trace's provenance."""
+        """Returns the mean step times and the module's mean time in a step, in s, for the
+        provenance."""
         facts = {"writer_seconds": round(writer_seconds, 6)}
         for recorded, word in ((True, "recorded"), (False, "other")):
             steps, seconds, ours = self._counts[recorded]
@@ -1112,7 +1119,7 @@ class Capture:
 
 
 class _FirstTensor:
-    """Callback that unpacks the all-reduce's list of one tensor."""
+    """Callback that returns the only tensor in the list that an all-reduce returns."""
 
     def __call__(self, future):
         return future.value()[0]

@@ -177,7 +177,7 @@ SliceParts slice_parts(const Trace& trace, const SliceOptions& options) {
     if (is_in(trace.training_step(step), options.steps)) parts.steps.push_back(step);
   }
   if (parts.steps.empty()) {
-    throw InputError(fmt::format("{}: no such step (expected some of {} steps from {} to {})",
+    throw InputError(fmt::format("{}: no such step (the trace has {} steps from {} to {})",
                                  folder, trace.steps(), trace.training_step(0),
                                  trace.training_step(trace.steps() - 1)));
   }
@@ -186,15 +186,15 @@ SliceParts slice_parts(const Trace& trace, const SliceOptions& options) {
   }
   if (parts.ranks.empty()) {
     throw InputError(
-        fmt::format("{}: no such rank (expected some of 0 to {})", folder, trace.ranks() - 1));
+        fmt::format("{}: no such rank (expected ranks from 0 to {})", folder, trace.ranks() - 1));
   }
   for (const std::string& glob : options.tensors) {
     const bool any =
         std::any_of(trace.tensors().begin(), trace.tensors().end(),
                     [&](const TraceTensor& tensor) { return is_wanted(tensor.name, {glob}); });
     if (any) continue;
-    throw InputError(fmt::format("{}: no tensor is named '{}' (the first of {} is '{}')", folder,
-                                 printable(glob), trace.tensors().size(),
+    throw InputError(fmt::format("{}: no tensor's name matches '{}' (the first of {} is '{}')",
+                                 folder, printable(glob), trace.tensors().size(),
                                  printable(trace.tensors().front().name)));
   }
   for (std::size_t i = 0; i < trace.tensors().size(); ++i) {
