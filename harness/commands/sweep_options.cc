@@ -309,7 +309,8 @@ std::vector<OptionInfo> sweep_value_options() {
       choice_option("non-finite", "POLICY", "error", {"error", "zero"},
                     "NaN and infinity in a gradient fail the point (error) or become 0 (zero)"),
       integer_option("seed", "N", "1", {0, 9e15},
-                     "random seed of the order of points and of compressors that sample"),
+                     "random seed of the order of points and of compressors that sample; in a "
+                     "training, also of weights, the order of data and augmentation"),
       choice_option("baseline", "NAME", kBothBaselines, {"none", "bf16", kBothBaselines},
                     "baseline for comparisons: fp32 (none), sums in 16 bits (bf16), or the faster "
                     "of the two (both)"),

@@ -94,17 +94,6 @@ std::vector<OptionInfo> axis_options() {
   return options;
 }
 
-// Returns the options of values. In a training, the seed has more effects than in a sweep.
-std::vector<OptionInfo> training_value_options() {
-  std::vector<OptionInfo> options = sweep_value_options();
-  for (OptionInfo& option : options)
-    if (option.name == "seed")
-      option.help =
-          "random seed of the initial weights, the order of the data, augmentation, the order of "
-          "points, and compressors that sample";
-  return options;
-}
-
 LearnerOptions learner_options_of(const Arguments& arguments) {
   nlohmann::json options = {{"model", arguments.text("model")},
                             {"width", arguments.real("width")},
@@ -205,7 +194,7 @@ Verb train_verb() {
                          {sweep_device_option()},
                          time_and_capture_options(),
                          sweep_checking_options("50"),
-                         training_value_options(),
+                         sweep_value_options(),
                          {sweep_resume_option()}}),
       .examples =
           {{"Accuracy loss and time saving of top-k on a slow link",

@@ -11,8 +11,6 @@
 //     most 24: each partial sum is a multiple of the last bit of the smallest float, and below 2^53
 //     times that bit. The exponents of a tensor's largest elements differ by far less.
 //   * The mean over two workers. It is the sum of two halves, which is rounded once.
-//
-// The same ranks also go on from checkpoints, with every kind of state that a rank may have.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -26,8 +24,6 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,16 +33,10 @@
 
 #include "base/digest.h"
 #include "compressors/select/selector.h"
-#include "compressors/spec.h"
-#include "harness/launch/emulated_machines.h"
-#include "harness/launch/launch.h"
-#include "harness/plan/plan.h"
-#include "harness/sweep/measure.h"
-#include "harness/sweep/samples.h"
-#include "harness/train/options.h"
 #include "netem/sandbox.h"
 #include "tests/base/support.h"
 #include "tests/compressors/support/parts.h"
+#include "tests/run/training_ranks.h"
 #include "workloads/capture/optimiser_spec.h"
 #include "workloads/capture/options.h"
 #include "workloads/training/blas_kernels.h"
@@ -55,32 +45,12 @@
 namespace thinpipe {
 namespace {
 
-using nlohmann::json;
-using Values = std::vector<float>;                      ///< one tensor after the other
 using Oracles = std::vector<std::unique_ptr<Learner>>;  ///< one for each worker's mini-batches
 
-constexpr std::size_t kWorkers = 2;
-constexpr int kHosts = 4;  ///< of the workers, and of at most two parameter servers
-constexpr std::uint64_t kExchanges = 6;
 constexpr double kSparsity = 0.02;  ///< p of SBC: 32 elements of the largest tensor
-constexpr double kTimeout = 60;     ///< s until all ranks answer, which takes milliseconds
 
-// libtorch adds rate times velocity, and 1 - beta1 times gradient, by fused multiply-adds where the
-// CPU has them. Both factors are powers of two here: the product is exact, so that a fused
-// multiply-add rounds like a product and a sum.
-constexpr const char* kMomentum = "sgd:lr=0.015625,momentum=0.9";
+// 1 - beta1, the factor of the gradient, is a power of two (see kMomentum).
 constexpr const char* kAdam = "adam:lr=0.001,beta1=0.875";
-
-LearnerOptions learner_options(const char* optimiser, bool masked, std::uint64_t local_steps) {
-  return parse_learner_options({{"model", "gpt"},
-                                {"width", 0.125},  // 16 units, 15,744 parameters
-                                {"workers", kWorkers},
-                                {"batch", 2},
-                                {"steps", kExchanges * local_steps},
-                                {"optimiser", optimiser},
-                                {"updates", true},
-                                {"mask_momentum", masked}});
-}
 
 /// Joins one array for each tensor of a learner.
 template <class ArrayOf>
@@ -362,114 +332,6 @@ class PlainStreaming {
   std::uint64_t tau_;
 };
 
-/// Ranks of `thinpipe train` on emulated hosts: two workers, then parameter servers if the training
-/// has any. This process sends them the messages that `thinpipe train` sends.
-class Ranks {
- public:
-  explicit Ranks(const Sandbox& sandbox)
-      : scratch_(sandbox.scratch),
-        folder_(sandbox.scratch + "/written"),
-        machines_(kHosts, {}, sandbox),
-        model_(describe_model(learner_options(kMomentum, false, 1), false)) {
-    std::filesystem::create_directory(folder_);
-    model_.set_compute_time(0);
-    machines_.set_links(LinkSpec{}, 1);
-    start(static_cast<int>(kWorkers));
-  }
-
-  /// Begins a training.
-  void prepare(const LearnerOptions& options, const std::string& compressor,
-               const Bucketing& bucketing = {}, const std::string& collective = "ring") {
-    SweepPoint point;
-    point.bucketing = bucketing;
-    point.compressor = CompressorRules::parse(compressor);
-    point.collective = parse_spec(collective);
-    point.ranks = static_cast<int>(kWorkers);
-    if (launch_->ranks() != point.hosts()) start(point.hosts());
-    SweepOptions sweep;
-    sweep.warmup = 0;
-    sweep.steps = options.steps;
-    json message = prepare_message(point, sweep);
-    message["training"] = {{"model", model_.to_json()}, {"learner", options.to_json()}};
-    period_ = 1;
-    for (const json& prepared : launch_->ask(message, kPrepareTimeout))
-      period_ = std::max(period_, prepared.at("period").get<std::uint64_t>());
-  }
-
-  /// Lets each worker take a local step. Returns the decreases of the workers' parameters.
-  std::vector<Values> local_step(std::uint64_t step) {
-    load(step);
-    launch_->ask({{"do", "dump"}, {"folder", folder_}}, kTimeout);
-    std::vector<Values> decreases;
-    for (std::size_t rank = 0; rank < kWorkers; ++rank) {
-      const std::string bytes = read_bytes(fmt::format("{}/gradient-{}", folder_, rank));
-      Values& values = decreases.emplace_back(bytes.size() / sizeof(float));
-      std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
-    }
-    return decreases;
-  }
-
-  /// Ends the step, with an exchange if one is due. Returns the digests of the workers' parameters.
-  std::vector<std::string> end_step(std::uint64_t step) {
-    exchange(step);
-    return apply(step);
-  }
-
-  /// Takes a whole step, and checks the aggregate of an exchange that ends a period. Returns the
-  /// digests of the workers' parameters.
-  std::vector<std::string> take_step(std::uint64_t step) {
-    load(step);
-    exchange(step);
-    if ((step + 1) % period_ == 0) check_aggregate(step);
-    return apply(step);
-  }
-
-  /// Saves and restores all ranks' states. @param id  of the training
-  void save(const std::string& id, std::uint64_t next_step) {
-    launch_->ask({{"do", "save"}, {"folder", folder_}, {"step", next_step}, {"id", id}}, kTimeout);
-  }
-  void restore(const std::string& id) {
-    launch_->ask({{"do", "restore"}, {"folder", folder_}, {"id", id}}, kTimeout);
-  }
-
- private:
-  void start(int ranks) {
-    if (launch_) launch_->quit();
-    launch_.emplace(machines_, scratch_, ranks, "thinpipe-train-worker");
-  }
-  void load(std::uint64_t step) {
-    launch_->ask({{"do", "load"}, {"index", step}, {"rate_factor", 1.0}}, kTimeout);
-  }
-  void exchange(std::uint64_t step) { launch_->ask({{"do", "step"}, {"index", step}}, kTimeout); }
-  void check_aggregate(std::uint64_t step) {
-    PointSamples samples;
-    const std::vector<json> accounts =
-        launch_->ask({{"do", "account"}, {"index", step}, {"check", true}}, kTimeout);
-    add_comparison(accounts, launch_->ask({{"do", "compare"}}, kTimeout),
-                   static_cast<int>(kWorkers), samples);
-    EXPECT_EQ(errors_of(samples), std::vector<std::string>()) << "step " << step;
-  }
-  std::vector<std::string> apply(std::uint64_t step) {
-    const std::vector<json> applied =
-        launch_->ask({{"do", "apply"}, {"index", step}, {"digest", true}}, kTimeout);
-    std::vector<std::string> digests;
-    for (std::size_t rank = 0; rank < kWorkers; ++rank)
-      digests.push_back(applied[rank].at("digest").get<std::string>());
-    return digests;
-  }
-
-  std::string scratch_;
-  std::string folder_;  ///< for files of the ranks
-  EmulatedMachines machines_;
-  ModelDescription model_;
-  std::optional<Launch> launch_;
-  std::uint64_t period_ = 1;  ///< steps from one exchange of the whole model to the next
-};
-
-// The ranks of all tests. main() starts the workers once, because that takes longer than their
-// steps. Trainings with parameter servers are the last tests, because they need another launch.
-Ranks* g_ranks = nullptr;
-
 /// Expects the same bits, and names the first element that differs.
 void expect_bits(const Values& found, const Values& expected) {
   ASSERT_EQ(found.size(), expected.size());
@@ -560,91 +422,6 @@ TEST_P(StreamingDiLoCo, EndsEveryStepWithTheBitsOfAPlainReference) {
 INSTANTIATE_TEST_SUITE_P(All, StreamingDiLoCo,
                          ::testing::Values(Turns{2, 4, 0}, Turns{3, 4, 0}, Turns{2, 4, 1},
                                            Turns{1, 4, 3}, Turns{2, 6, 2}));
-
-/// A training whose ranks have state of their own beside the model and the optimiser.
-struct Stateful {
-  const char* name;
-  const char* compressor;
-  const char* collective = "ring";
-  bool updates = false;  ///< exchanged, and the momentum is masked
-  Bucketing bucketing = {};
-  const char* optimiser = kMomentum;
-};
-
-Bucketing in_delayed_fragments() {
-  Bucketing bucketing;
-  bucketing.local_steps = 4;
-  bucketing.fragments = 2;
-  bucketing.fragment_delay = 1;
-  bucketing.fragment_mix = 0.25;
-  bucketing.outer = OuterOptions::parse("diloco");
-  return bucketing;
-}
-
-class Checkpoint : public ::testing::TestWithParam<Stateful> {};
-
-TEST_P(Checkpoint, LeadsToTheBitsOfATrainingThatWasNotInterrupted) {
-  constexpr std::uint64_t kSaved = 4;  // steps: whole periods of all trainings
-  const Stateful& training = GetParam();
-  LearnerOptions options = learner_options(training.optimiser, training.updates, 2);
-  options.updates = training.updates;
-  const auto prepare = [&] {
-    g_ranks->prepare(options, training.compressor, training.bucketing, training.collective);
-  };
-  prepare();
-  std::vector<std::vector<std::string>> whole;
-  for (std::uint64_t step = 0; step < options.steps; ++step) {
-    if (step == kSaved) g_ranks->save(training.name, kSaved);
-    whole.push_back(g_ranks->take_step(step));
-  }
-  EXPECT_EQ(whole.back()[0], whole.back()[1]);  // all workers end with the same parameters
-  prepare();
-  g_ranks->restore(training.name);
-  for (std::uint64_t step = kSaved; step < options.steps; ++step)
-    ASSERT_EQ(g_ranks->take_step(step), whole[step]) << "step " << step;
-}
-
-constexpr const char* kTwoShot = "twoshot:second-memory=residual";
-constexpr const char* kServers = "ps:servers=2,update=servers";
-constexpr const char* kDecaying = "sgd:lr=0.01,momentum=0.9,weight_decay=0.001";
-
-// The states: the estimate of the gradient; the memories of a rank's pushes and of its averages; a
-// worker's momentum and accumulated updates; with fragments, the sums of those that were not
-// exchanged last, the workers' own values, and the outer optimiser; the servers' model, optimiser
-// and memory.
-INSTANTIATE_TEST_SUITE_P(
-    All, Checkpoint,
-    ::testing::Values(
-        Stateful{.name = "Ef21", .compressor = "ef21:ratio=0.05"},
-        Stateful{.name = "TwoShotInt8", .compressor = "int8", .collective = kTwoShot},
-        Stateful{.name = "TwoShotTopK", .compressor = "topk:ratio=0.05", .collective = kTwoShot},
-        Stateful{.name = "UpdatesSbc", .compressor = "sbc:p=0.05", .updates = true},
-        Stateful{.name = "UpdatesTopK", .compressor = "topk:ratio=0.05,delay=2", .updates = true},
-        Stateful{.name = "Fragments", .compressor = "none", .bucketing = in_delayed_fragments()},
-        Stateful{.name = "FragmentsTopK",
-                 .compressor = "topk:ratio=0.05",
-                 .bucketing = in_delayed_fragments()},
-        Stateful{.name = "Servers3lc",
-                 .compressor = "3lc:s=1.5",
-                 .collective = kServers,
-                 .optimiser = kDecaying},
-        Stateful{.name = "ServersTopK",
-                 .compressor = "topk:ratio=0.05,delay=2",
-                 .collective = kServers,
-                 .optimiser = kDecaying}),
-    [](const auto& instance) { return std::string(instance.param.name); });
-
-// SbcAlgorithm1 compares masked steps with a reference. This test is for other sparse payloads.
-TEST(MaskedMomentum, ChangesTheStepsAfterSparsePayloads) {
-  std::vector<std::string> ends;
-  for (const bool masked : {false, true}) {
-    const LearnerOptions options = learner_options(kMomentum, masked, 1);
-    g_ranks->prepare(options, "topk:ratio=0.05,delay=2");
-    for (std::uint64_t step = 0; step + 1 < options.steps; ++step) g_ranks->take_step(step);
-    ends.push_back(g_ranks->take_step(options.steps - 1).front());
-  }
-  EXPECT_NE(ends[0], ends[1]);
-}
 
 // Restarts this program with one thread of OpenBLAS, which starts its threads when it is loaded. A
 // sandbox begins with the calling thread alone. At the first fork() in the sandbox, OpenBLAS would

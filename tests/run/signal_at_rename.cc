@@ -1,5 +1,5 @@
-// A process that loads this library sends itself the signal $SIGNAL_NUMBER when it has given a file or
-// a folder a name that ends with $SIGNAL_AT.
+// A process that loads this library sends itself the signal $SIGNAL_NUMBER when it has given a file
+// or a folder a name that ends with $SIGNAL_AT.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 """`thinpipe train` as a whole: all ways of exchanging come to the same parameters, and so do
 trainings that were interrupted; a broken one leaves a reason and a checkpoint. Each program that
-loads libtorch takes half a second of CPU time, so local_steps_test.cc has the checkpoints of all
+loads libtorch takes half a second of CPU time, so checkpoint_test.cc has the checkpoints of all
 other kinds of state.
 
 Environment: SIGNAL_AT_RENAME is a library which, preloaded, sends its process a signal when it has
@@ -390,7 +390,7 @@ class TrainTest(RunCase):
                            ({"eval_every": "6"}, "--eval-every 2, not with --eval-every 6"),
                            ({"steps": "30"}, "--steps 2, not with --steps 30")):
             self.assertIn(said, self.train(*arguments, code=2, **{**short, **more}))
-        # Of the training's options, checkpoint_test.cc has all.
+        # tests/harness/train/checkpoint_test.cc tries every option of the training.
         for more, said in ((("--target", "loss=2.4"), "without --target, not with --target loss=2.4"),
                            (("--clip", "1"), "these records are of a different trace")):
             self.assertIn(said, self.train(*arguments, *more, code=2, **short))

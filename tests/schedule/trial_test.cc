@@ -47,8 +47,11 @@ TrialOptions between(int from, int to) {
 
 constexpr const char *kLink = "rate=40mbit", *kSmallQueue = "rate=40mbit,queue=64kb";
 
-// The program's promise for a schedule that changes nothing; half of it is left to the machine.
+// The program's promise for a schedule that changes nothing. On the idle machine it was 0.0015.
 constexpr double kCostsNothing = 0.005;
+// The rest is left to the machine, whose three losses may come together: overruns of timed waits,
+// the hypervisor's time, and segments that TCP sends again.
+constexpr double kMachineCosts = (kCostsNothing - 0.0015) / 3;
 // A change that is 1 ms late (the bucket's length) moves 1 % of the bytes of 100 ms. Frames in
 // transit at either end are 0.01 % of 2 s. A busy machine costs a valid measurement at most 1 %.
 constexpr double kTolerance = 0.02;
@@ -62,7 +65,7 @@ TEST(ScheduleDelivery, ChangingNothingTwentyTimesASecondCostsNothing) {
     options.player.longest = 0.05;
     options.player.tell_always = true;
     const Played played =
-        play(network, "steps:0s=100%", "rate=100mbit", options, kCostsNothing / 2);
+        play(network, "steps:0s=100%", "rate=100mbit", options, kMachineCosts);
     require(played.result.player.changes >= 30, "the kernel was updated all the time");
     played.expect(kCostsNothing);
   });

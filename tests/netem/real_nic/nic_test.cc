@@ -74,7 +74,7 @@ TEST(Guard, GivesBackWhenTheSweepIsGone) {
 }
 
 // The connection hangs: no end, no renewal. On a machine that stalls, a word may come too late. The
-// guard then rightly gives back, and another one is asked.
+// guard then rightly restores the interface, and the test asks another guard.
 TEST(Guard, GivesBackWhenTheLeaseRunsOut) {
   with_nics([] {
     constexpr double kLease = 1.5;  // s
